@@ -178,8 +178,8 @@ class _Metric:
         reason: the explanation, or the message of the error.
         error: the message of the last error; None if there was none.
         verdict: the last verdict, with label, parts and evidence; also after an error.
-        score_breakdown: the scores of the verdict's parts by their names, and `weakest` where the lowest
-            of them decides; None if there are no parts.
+        score_breakdown: the scores of the verdict's parts by their names, its further `scores`, and `weakest`
+            where the lowest of the parts decides; None if there are none.
         confidence: how sure the judge is, 0..1, as the verdict has it; None if nothing says it.
         verbose_logs: the verdict as JSON; after an error followed by the model's last reply as it was.
         input_tokens: the prompt tokens of the last verdict; None if unknown.
@@ -375,6 +375,7 @@ class _Metric:
         score = scores[self.part]  # "" is the headline
         self.score = score.score
         breakdown = {part.name: part.score for part in verdict.parts}
+        breakdown.update(verdict.scores)
         if verdict.weakest is not None:
             breakdown["weakest"] = verdict.weakest
         self.score_breakdown: Any = breakdown or None

@@ -221,6 +221,7 @@ def by_measure(measure: Any, judge: AnyJudge, rows: Rows, **options: Any) -> lis
             assert metric.reason == metric.error == verdict.explanation
             assert (f"Reply:\n{verdict.reply}" in str(metric.verbose_logs)) is bool(verdict.reply)
         breakdown = {part.name: part.score for part in verdict.parts}
+        breakdown.update(verdict.scores)
         if verdict.weakest is not None:
             breakdown["weakest"] = verdict.weakest
         assert metric.score_breakdown == (breakdown or None)

@@ -23,10 +23,22 @@ from decision_models import (
     sure_of_the_worst,
 )
 
-from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Usage, Verdict, cascade, load, names
+from groundjudge import (
+    Choices,
+    GroundjudgeError,
+    ModelError,
+    Reply,
+    Scale,
+    Usage,
+    Verdict,
+    cascade,
+    load,
+    names,
+)
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
 from groundjudge.decisions.way import DecisionWay
+from groundjudge.replies import Scorecard
 from groundjudge.rubric.rubric import TEXT
 from groundjudge.types import AnyJudge, Request
 
@@ -78,6 +90,14 @@ LABELS: Mapping[str, Any] = {
 }
 OTHERS: Mapping[str, Mapping[str, Any]] = {
     "labels": LABELS,
+    "cards": {
+        "reply": Scorecard(),
+        "scale": Scale(worst=0, best=10),
+        "passes": "weakest",
+        "threshold": 0.6,
+        "levels": {},
+        "not_applicable": (),
+    },
     "repeats": {"repeats": 3, "max_reasks": 0},
     "all repeats": {"repeats": 4, "max_reasks": 0, "stop": "never", "rule": "median"},
     "labels of repeats": {**LABELS, "repeats": 3},
@@ -169,16 +189,22 @@ TABLE = [
     *(Row("confidence_grounding", formatter.json_object(value, f"so {value}")) for value in (0.3, 0.5)),
     Row("confidence_grounding", "{'reasoning': 'repaired', 'score': 0.8,}"),
     Row("confidence_grounding", '{"score": null}'),
-    Row(
-        "statement_groundedness",
-        formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "NOTHING FOUND", 0)]),
-    ),
-    Row(
-        "statement_groundedness",
-        formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "Tours cost 5", 2.5)]),
-    ),
-    Row("statement_groundedness", formatter.scorecard(SENTENCES)),
-    Row("statement_groundedness", "Statement Sentence: A.\nScore: 5"),
+    Row("statement_groundedness", formatter.numbered([("1", "-", 10), ("1-2", "-", 10)], 95)),
+    Row("statement_groundedness", formatter.numbered([("1", "-", 10), ("2", "4.50 | not 5", 4)], 20)),
+    Row("statement_groundedness", formatter.numbered([("1", "-", 10), ("-", "no tours", 0)], 5)),
+    Row("statement_groundedness", formatter.numbered([("-", "-", "NO CLAIM"), ("2, 1", "-", 7.5)], 60)),
+    Row("statement_groundedness", formatter.numbered([("-", "-", "NO CLAIM")] * 2, 100)),
+    Row("statement_groundedness", formatter.numbered([("1", "-", 10), ("2", "contradicts ALL", 10)], 10)),
+    Row("statement_groundedness", formatter.numbered([("1", "-", 10), ("-", "no evidence", 5)], 50)),
+    Row("statement_groundedness", formatter.numbered([("1", "-", 10), ("3", "no such number", 5)], 50)),
+    Row("statement_groundedness", Reply("1 | 1 | no ALL | 8\n2 | 2 | - | 10", usage=USED)),
+    Row("statement_groundedness", formatter.numbered([("1", "one of two", 10)], 95)),
+    Row("statement_groundedness", Reply("1 | 1 | - | 10\n2 | 2 | it was c", finish_reason="length")),
+    Row("statement_groundedness", "1 | 1 | - | 10\n2 | 2 | no score\nALL | 60"),
+    Row("cards", formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "NOTHING FOUND", 0)])),
+    Row("cards", formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "Tours cost 5", 2.5)])),
+    Row("cards", formatter.scorecard(SENTENCES)),
+    Row("cards", "Statement Sentence: A.\nScore: 5"),
     Row("passage_quality", formatter.adjacent((4, 0.7), (2, 0.5), "why")),
     Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (4 * 0.5)\nPRECISION_Formula: (5 * 1.0)"),
     Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (3 * 0.4)\nPRECISION_Formula: (5 * 1.0)"),

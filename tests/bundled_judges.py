@@ -43,6 +43,6 @@ def reply_of(rubric: Rubric, response: str, score: float, reason: str = "why") -
     part_names: list[str] = list(rubric.format.part_names)
     if not part_names:
         part_names = [span.text for span in sentences(response)]
-    parts = tuple(PartReading(part_name, value, reason) for part_name in part_names)
-    reading = Reading(value, reason, parts, level=label_of(value, rubric.levels) or "")
+    parts = tuple(PartReading(part_name, value, reason, sources=(1,)) for part_name in part_names)
+    reading = Reading(value, reason, parts, level=label_of(value, rubric.levels) or "", whole=score)
     return rubric.write(reading)

@@ -40,9 +40,10 @@ def sure_of_the_best(question: Question) -> Mapping[str, Any]:
 
 def sure_of_the_worst(question: Question) -> Mapping[str, Any]:
     """The worst option of the library's files; of a source, no sentence."""
+    has_no_claim = question.type == "choice" and question.id != "whole"
     if question.id.startswith("e"):
         return sure_of(question, 0)
-    return sure_of(question, 1 if question.type == "choice" else 0)
+    return sure_of(question, 1 if has_no_claim else 0)
 
 
 def reply_of(questions: Sequence[Question], rule: Callable[[Question], Answer], form: Form) -> str:

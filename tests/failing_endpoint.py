@@ -42,31 +42,27 @@ def level(number: int) -> int:
     return (1, 2, 4, 5)[number % 4]
 
 
-def sentence_scores(number: int) -> list[float]:
+def sentence_scores(number: int) -> tuple[float, float]:
     """The right values of the two sentences: multiples of a half from 0 to 10."""
-    return [number * 7 % 21 / 2, (number * 11 + 3) % 21 / 2]
+    return number * 7 % 21 / 2, (number * 11 + 3) % 21 / 2
 
 
 def _grade(number: int, value: float) -> str:
     return f"<S0>t</S0>\n<S1>row {number}</S1>\n{sure(f'{value:g}')}"
 
 
-def _scorecard(number: int, *values: float) -> str:
-    sentences = f"The ferry row={number}; sails at nine.", f"A ticket costs {number} crowns."
-    quotes = "The ferry sails at nine.", f"A ticket costs {number} crowns."
-    blocks: list[str] = []
-    for sentence, quote, value in zip(sentences, quotes, values, strict=True):
-        blocks.append(f"Statement Sentence: {sentence}\nSupporting Evidence: {quote}\nScore: {value:g}")
-    return "\n\n".join(blocks)
+def _lines(row_number: int, first: float, second: float) -> str:
+    probability = 10 * min(first, second)
+    return f"1 | 1 | - | {first:g}\n2 | 2 | row {row_number} | {second:g}\nALL | {probability:g}"
 
 
 RIGHT: Mapping[str, Callable[[int], str]] = {
     "groundedness": lambda number: _grade(number, level(number)),
-    "statement_groundedness": lambda number: _scorecard(number, *sentence_scores(number)),
+    "statement_groundedness": lambda number: _lines(number, *sentence_scores(number)),
 }
 TRIAL: Mapping[str, Callable[[int], str]] = {  # verdicts that are right for no row
     "groundedness": lambda number: _grade(number, 3),
-    "statement_groundedness": lambda number: _scorecard(number, 9.9, 9.9),
+    "statement_groundedness": lambda number: _lines(number, 9.9, 9.9),
 }
 
 
@@ -85,7 +81,7 @@ def _cut_off_thoughts(job: Job) -> Answer:
 def _cut_off_reply(job: Job) -> Answer:
     starts = {
         "groundedness": f"<S0>Is it <S1>half right</S1>{sure(3)}? Or is it",
-        "statement_groundedness": f"{TRIAL[job.judge](job.row)}\n\nStatement Sentence: A tic",
+        "statement_groundedness": "1 | 1 | a ferry of",  # a finished line would stay
     }
     return Text(starts[job.judge], finish_reason="length")
 

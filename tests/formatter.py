@@ -34,6 +34,14 @@ def scorecard(blocks: Sequence[tuple[str, str, float]]) -> str:
     )
 
 
+def numbered(lines: Sequence[tuple[str, str, float | str]], whole: float) -> str:
+    """Each line has sources, a note and a score; at the end how many graders of a hundred would pass all."""
+    written: list[str] = []
+    for number, (sources, note, score) in enumerate(lines, 1):
+        written.append(f"{number} | {sources} | {one_line(note)} | {score}")
+    return "\n".join([*written, f"ALL | {whole:g}"])
+
+
 def adjacent(recall: tuple[int, float], precision: tuple[int, float], reason: str) -> str:
     """Recall and precision as (lower score, share of the lower score), with one reason for both."""
     return "\n".join(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from own_format import Stamp
 
-from groundjudge import Choices, Reply, ReplyError, Scale
+from groundjudge import Case, Choices, Reply, ReplyError, Scale
+from groundjudge.case.numbered import number_sentences
 from groundjudge.replies import (
     Adjacent,
     Banded,
@@ -12,6 +13,7 @@ from groundjudge.replies import (
     Format,
     Json,
     Line,
+    Numbered,
     PartReading,
     Plain,
     Reading,
@@ -25,6 +27,7 @@ SCALES = {
     "tags": Scale(worst=1, best=5, integer=True),
     "json": Scale(worst=0, best=1),
     "scorecard": Scale(worst=0, best=10),
+    "numbered": Scale(worst=0, best=10),
     "adjacent": Scale(worst=1, best=5),
     "banded": Scale(worst=0, best=100),
     "plain": Scale(worst=1, best=5),
@@ -35,6 +38,7 @@ READERS: dict[str, Format] = {
     "tags": Tags(),
     "json": Json(),
     "scorecard": Scorecard(),
+    "numbered": Numbered(),
     "adjacent": Adjacent(),
     "banded": Banded(),
     "plain": Plain(),
@@ -62,8 +66,12 @@ def outcome(
         assert isinstance(kind, str), "a format of one's own needs a scale"
         scale = SCALES[kind]
     levels = LEVELS if scale == SCALES["tags"] else {}
+    expectation = Expectation(levels, response)
+    if reply_format.numbers_sentences and response is not None:
+        case = Case(response=response, context=["It is shut. It opens at ten."])
+        expectation = Expectation(levels, response, number_sentences(case))
     try:
-        reading = reply_format.read_reply(Reply(text, finish_reason), scale, Expectation(levels, response))
+        reading = reply_format.read_reply(Reply(text, finish_reason), scale, expectation)
     except ReplyError as error:
         return error.code
     if not reading.parts:
@@ -102,6 +110,7 @@ PLACED = {
     "tags": "<S1>r</S1><S2>{}</S2>",
     "json": '{{"reasoning": "r", "score": "{}"}}',
     "scorecard": "Statement Sentence: A stands here.\nSupporting Evidence: b\nScore: {}",
+    "numbered": "1 | - | r | {}\nALL | 50",
     "banded": "Analysis: a\nLevel: x\nScore: {}",
     "plain": "{}",
     "line": "Because.\nFinal verdict: {}",

@@ -33,16 +33,9 @@ ROWS_TO_LABEL = 20
 """How many rows the labelling page has."""
 ROW = "rag-number-changed"
 """The case whose verdict is shown."""
-REPLY = """Statement Sentence: At night, from 10 p.m. to 6 a.m., a kilowatt hour costs 21.9 cents.
-Supporting Evidence: At night, from 10 p.m. to 6 a.m., it costs 24.9 cents.
-Score: 2
-
-Statement Sentence: The contract runs for twelve months, after which you can leave at any time \
-with one month's notice.
-Supporting Evidence: The contract runs for twelve months and can then be ended at any time \
-with one month's notice.
-Score: 10
-"""
+REPLY = """1 | 4 | 24.9 cents, not 21.9 | 2
+2 | 6 | - | 10
+ALL | 3"""
 """What a language model might say of it: no model can be called where the pictures are taken."""
 OPEN = 'document.querySelector("#verdicts tbody tr :is(button, a)").click();'
 DIALOG = """

@@ -35,10 +35,12 @@ WARNINGS: Mapping[str, str] = {
     "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
     "not_decided": "The offline judge found no sentence of the source that says so in nearly the same "
     "words, which does not make it wrong. Ask a language model.",
-    "share_mismatch": "The stated value is not the one with the largest share; value and label are the "
-    "stated ones, and the score is the mean by the shares.",
-    "shares_unreadable": "The reply does not state how probable each value is; the score is that of its "
-    "value. If it is frequent, take another model, or `weighted=False`.",
+    "share_mismatch": "The stated value is not the one with the largest share, or the sentences contradict "
+    "the share of the whole. Value and label are the stated ones; the score is the mean by the shares, and "
+    "of sentences the lower one of the share and the weakest sentence.",
+    "shares_unreadable": "The reply does not state how probable each value is, or the whole; the score is "
+    "that of its value, or of the weakest sentence. If it is frequent, take another model, or "
+    "`weighted=False`.",
     "unclosed_tag": "The tag around the verdict is not closed.",
     "weighted_sum_mismatch": "The stated sum is not what its formula gives; the formula counts.",
 }
@@ -322,9 +324,12 @@ class ReplyError(GroundjudgeError):
         "out_of_scale": "The score lies outside the scale. State the scale in the prompt as in "
         "`scale:`; a label that states another scale, such as `Score (0-10):`, lies outside, too.",
         "refused": "The model declined to judge. Look at the case; another model may judge it.",
-        "shares_unreadable": "The shares are not a list of all values, each once, that adds up to 1. The "
-        "model is asked once more; if they still cannot be read, the score is that of the value, with the "
-        "warning of that name.",
+        "share_mismatch": "The scores of the sentences and the last line contradict each other. The model is "
+        "asked once more; if they still do, the lower one counts, with the warning of that name.",
+        "shares_unreadable": "What says how probable the verdict is cannot be read: shares are those of all "
+        "values, each once, and add up to 1, and a last line ALL has a number from 0 to 100. The model is "
+        "asked once more; if it still cannot be read, the score is that of the value, or of the weakest "
+        "sentence, with the warning of that name.",
         "truncated": "The reply was cut off before its verdict was complete, or begun: the thinking of a "
         "reasoning model takes part of the room. Raise `max_tokens`, or lower `reasoning_effort`, in "
         "`parameters=` (`-O parameters.max_tokens=N`).",
@@ -343,6 +348,7 @@ class ReplyError(GroundjudgeError):
         *,
         numbers: tuple[int, ...] = (),
         is_misplaced: bool = False,
+        kept: str = "",
     ) -> None:
         self.wording = wording
         if not wording:
@@ -350,6 +356,7 @@ class ReplyError(GroundjudgeError):
         self.quotes = quotes
         self.numbers = numbers
         self.is_misplaced = is_misplaced
+        self.kept = kept
         message_parts = [self.wording]
         if quotes:
             shortened = [repr(quote[:QUOTED]) for quote in quotes[:MAX_QUOTES]]
@@ -414,8 +421,7 @@ WHAT_IS_WRONG = _clauses_of_replies()
 WITH_NUMBERS: Mapping[str, str] = {
     "ambiguous": "block {all} is one too many: the other blocks rate the whole statement (the mark of a "
     "list, a citation or a sign alone needs no block)",
-    "evidence_not_found": "evidence_not_found: the evidence for sentence{s} {all} is in none of the "
-    "documents",
+    "evidence_not_found": "evidence_not_found: no evidence in the documents is named for sentence{s} {all}",
     "unrated_sentences": "every sentence of the statement needs one block, in the words of the statement "
     "(parts of the statement without a block: {0}; blocks that are not in it: {1})",
 }

@@ -120,7 +120,8 @@ class Evidence(Frozen):
     """A quote that was found: `case.context[document].content[start:end]` is the source's own text.
 
     They are equal but for white space, hyphens in words, quotation marks, dashes, the digits of other scripts
-    and case, and `exact` is True. In verdicts of earlier versions it may be False.
+    and case, and `exact` is True. In verdicts of earlier versions it may be False. `number` is that of the
+    source's sentence, where a judge names it by number; None where a quote was looked up.
     """
 
     quote: String
@@ -128,6 +129,7 @@ class Evidence(Frozen):
     start: int
     end: int
     exact: bool
+    number: int | None = None
 
 
 class Part(Frozen):
@@ -135,6 +137,9 @@ class Part(Frozen):
 
     Attributes:
         name: the part's name, or the sentence.
+        number: the number of the sentence in the response; None where sentences have none.
+        start: where the sentence begins in the text of the response; None without a number.
+        end: where it ends.
         value: the number on the judge's own scale; None for a label that means "not applicable", and for a
             sentence that claims nothing.
         score: 0..1, 1 is best; None where the value is None.
@@ -148,6 +153,9 @@ class Part(Frozen):
     """
 
     name: String
+    number: int | None = None
+    start: int | None = None
+    end: int | None = None
     value: Finite | None = None
     score: Score | None = None
     label: String | None = None
@@ -215,6 +223,8 @@ class Verdict(Judgement):
         status: "ok"; "not_applicable" (nothing to judge, no score); "error" (see `error`, no score).
         score: 0..1, 1 is best (grounded, complete, no hallucination), which is the headline: where a verdict
             has parts it says how they do on the whole; None unless status is "ok".
+        scores: further scores by their names, 0..1, such as the mean and the lowest one of the sentences; {}
+            unless status is "ok".
         weakest: the lowest score of the parts, where that decides (`passes: weakest` in the prompt file);
             None for judges whose headline decides, and unless status is "ok".
         value: the number on the judge's own scale, where it has a single one; a label's score.
@@ -250,6 +260,7 @@ class Verdict(Judgement):
             "groundedness@gpt-6-luna"; None for an error, and without a cascade.
     """
 
+    scores: Mapping[String, Score] = Field(default_factory=dict)
     reason: String = ""
     parts: tuple[Part, ...] = ()
     warnings: tuple[String, ...] = ()
@@ -373,6 +384,8 @@ def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:
     names = {"": judge}
     for part_name in part_names:
         names[part_name] = f"{stem}_{part_name}"
+    if "mean" in names:  # the mean of an experiment's verdicts is called so
+        names["mean"] = f"{stem}_sentence_mean"
     return names
 
 
@@ -381,8 +394,8 @@ def named_scores(
 ) -> tuple[NamedScore, ...]:
     """The headline score of a verdict, and one score for each of the parts that its judge always has.
 
-    "weakest" among the parts' names is whichever of them has the lowest score. The scores are named after the
-    judge, or after `name` if it is given.
+    "weakest" among the parts' names is whichever of them has the lowest score, and a name of the verdict's
+    `scores` is that score. The scores are named after the judge, or after `name` if it is given.
 
     A verdict without a score (an error, not applicable) has all of them too, each with a score of None. So
     has one that lacks a part, for that part.
@@ -391,13 +404,14 @@ def named_scores(
     if verdict.status == "ok":  # an error may have some parts, which say nothing without the others
         for part in verdict.parts:
             parts[part.name] = part
-        if verdict.weakest is not None:
-            weakest = weakest_part(verdict.parts)
-            if weakest:
-                # Under this name nothing else says which part it is.
-                parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
-            else:
-                parts["weakest"] = verdict  # a blank response that is scored 0 has no parts
+        for score_name in verdict.scores:  # a sentence may have the same name
+            parts[score_name] = verdict
+        weakest = weakest_part(verdict.parts)
+        if weakest:
+            # Under this name nothing else says which part it is.
+            parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
+        elif verdict.weakest is not None:
+            parts["weakest"] = verdict  # a blank response that is scored 0 has no parts
     headline_explanation = verdict.explanation
     scores: list[NamedScore] = []
     for part_name, score_name in score_names(name or verdict.judge, part_names).items():
@@ -406,7 +420,7 @@ def named_scores(
         explanation = headline_explanation
         scored = parts.get(part_name)
         if scored:
-            score = scored.score
+            score = verdict.scores.get(part_name, scored.score)
             value = scored.value if scored.label is None else scored.label
         if isinstance(scored, Part):
             # Never empty, for the same reason as `Verdict.explanation`.

@@ -28,6 +28,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, MLLMImage, ToolCall, Turn
 from fenced import without_codes
 from scripted_model import NamedModel, ScriptedModel
+from sentence_cards import SENTENCE_CARDS
 from standin_openai import StandIn
 
 from groundjudge import (
@@ -173,9 +174,26 @@ def test_without_include_reason_only_errors_and_what_is_not_applicable_have_a_re
 )
 def test_weakest_sentence_decides_by_the_threshold_of_the_metric(options: Any, success: Any) -> None:
     blocks = formatter.scorecard([("It opens at 9:00.", SOURCE, 10), ("It has a garden.", SOURCE, 5)])
-    metric = adapter.StatementGroundednessMetric(model=ScriptedModel(blocks), **options)
+    metric = JudgeMetric(judge=SENTENCE_CARDS, model=ScriptedModel(blocks), **options)
     metric.measure(row())
     assert (metric.score, metric.success, metric.is_successful()) == (0.75, success, success)
+
+
+@pytest.mark.parametrize(
+    ("options", "success"),
+    [
+        pytest.param({}, False, id="the judge's threshold fails a whole of 0.4"),
+        pytest.param({"threshold": 0.4}, True, id="a lower threshold passes it"),
+        pytest.param({"threshold": 0.4, "passes": "weakest"}, False, id="the weakest decides instead"),
+    ],
+)
+def test_whole_decides_and_mean_and_weakest_are_in_the_breakdown(options: Any, success: Any) -> None:
+    reply = formatter.numbered([("1", "-", 9), ("1", "no garden", 3)], 40)
+    metric = adapter.StatementGroundednessMetric(model=ScriptedModel(reply), **options)
+    metric.measure(row())
+    assert (metric.score, metric.success, metric.is_successful()) == (0.4, success, success)
+    parts = {"It opens at 9:00.": 0.9, "It has a garden.": 0.3}
+    assert metric.score_breakdown == {**parts, "mean": pytest.approx(0.6), "weakest": 0.3}
 
 
 # --- arguments and copies -------------------------------------------------------------------------

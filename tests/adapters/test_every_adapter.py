@@ -24,7 +24,7 @@ from any_options import load_any
 from chats import CHAT, LANGCHAIN, ON_TOPIC, OPENAI
 from command_line import run_program
 from fenced import without_codes
-from formatter import sure
+from formatter import numbered, sure
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, GroundjudgeError, ModelError, PromptError, Reply, Verdict, load
@@ -125,7 +125,7 @@ def test_table_covers_every_judge_status_and_error() -> None:
             codes.add(verdict["error"])
         elif verdict["error"]:
             codes.add(verdict["error"]["code"])
-    asked_again = {"evidence_not_found", "shares_unreadable"}  # and never an error
+    asked_again = {"evidence_not_found", "share_mismatch", "shares_unreadable"}  # and never an error
     codes_of_replies = WHAT_IS_WRONG.keys() - asked_again
     codes_of_cases = {"missing_field", "empty_response", "no_response"}
     codes_of_answers = {"bad_distribution", "missing_answer", "refused", "too_long"}
@@ -133,8 +133,11 @@ def test_table_covers_every_judge_status_and_error() -> None:
     assert codes == codes_of_replies | codes_of_cases | codes_of_answers | codes_of_endpoints
 
 
-KINDS = ("groundedness", "passage_quality", "repeats", "cascade", "groundedness by decisions")
-"""Judges of one score, of several, of votes, of several steps, and with a decision model."""
+KINDS = (
+    *("groundedness", "passage_quality", "statement_groundedness"),
+    *("repeats", "cascade", "groundedness by decisions"),
+)
+"""Judges of one score, of several, of sentences, of votes, of several steps, and with a decision model."""
 
 QUICK: Mapping[str, Sequence[str]] = {
     "langsmith": JUDGES,
@@ -255,6 +258,14 @@ UNEXPLAINED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
         {"<S2>2</S2>": "No reason given: score 0.25, not passed."},
     ),
     "votes": ("groundedness", {"repeats": 3}, {sure(2): FAILED}),
+    "sentences": (
+        "statement_groundedness",
+        {},
+        {
+            numbered([("1", "-", 10)], 60): "r (10)",
+            numbered([("-", "-", "NO CLAIM")], 60): "Not applicable (",
+        },
+    ),
 }
 
 

@@ -34,6 +34,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import Field
 from scripted_model import ScriptedModel
+from sentence_cards import SENTENCE_CARDS
 
 from groundjudge import (
     Case,
@@ -62,6 +63,7 @@ ROW: Mapping[str, Any] = {
 GOOD = f"<S0>t</S0><S1>The hour is in the source.</S1>{sure(5)}"
 POOR = f"<S0>t</S0><S1>The hour is wrong.</S1>{sure(2)}"
 UNREADABLE = "I would say that it is fine."
+NUMBERED = "1 | 1 | - | 10\nALL | 95"
 QUOTING = "Statement Sentence: It opens at 9:00.\nSupporting Evidence: opens at 9:00\nScore: 10"
 COUNTED = AIMessage(
     GOOD,
@@ -515,13 +517,27 @@ def test_parser_raises_output_parser_exception(reply: str | AIMessage, code: str
 
 
 def test_parser_with_a_case_checks_quotes() -> None:
-    judge = load("statement_groundedness", model=ScriptedModel(QUOTING))
+    judge = load(SENTENCE_CARDS, model=ScriptedModel(QUOTING))
     verdict = parser(judge, ROW).invoke(QUOTING)
     assert verdict.parts[0].evidence[0].quote == "opens at 9:00"
     assert (verdict.warnings, verdict.case_id) == ((), "opening")
     unchecked_verdict = parser(judge).parse(QUOTING)
     assert (unchecked_verdict.parts[0].evidence, unchecked_verdict.warnings) == ((), ("evidence_unchecked",))
     assert unchecked_verdict.score == verdict.score
+    assert runnable(judge).invoke(ROW).parts == verdict.parts
+
+
+def test_parser_with_a_case_knows_the_sentences_behind_numbers() -> None:
+    judge = load("statement_groundedness", model=ScriptedModel(NUMBERED))
+    verdict = parser(judge, ROW).invoke(NUMBERED)
+    (part,) = verdict.parts
+    assert (part.name, part.number, part.start, part.end) == ("It opens at 9:00.", 1, 0, 17)
+    assert (part.evidence[0].quote, part.evidence[0].number) == ("The library opens at 9:00 on weekdays.", 1)
+    assert (verdict.warnings, verdict.case_id) == ((), "opening")
+    unchecked_verdict = parser(judge).parse(NUMBERED)
+    (part,) = unchecked_verdict.parts
+    assert (part.name, part.evidence, unchecked_verdict.warnings) == ("1", (), ("evidence_unchecked",))
+    assert (unchecked_verdict.score, unchecked_verdict.scores) == (verdict.score, verdict.scores)
     assert runnable(judge).invoke(ROW).parts == verdict.parts
 
 
@@ -599,7 +615,7 @@ def test_wrapped_llm_is_called_without_parameters() -> None:
 
 REPLIES: Mapping[str, str] = {
     "groundedness": GOOD,
-    "statement_groundedness": QUOTING,
+    "statement_groundedness": NUMBERED,
     "passage_quality": "RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (5 * 1.0)",
 }
 
@@ -728,7 +744,7 @@ def test_unreadable_case_gets_an_error_whatever_empty_response_is() -> None:
 # --- checkpoints --------------------------------------------------------------------------------
 
 VERDICTS = {
-    "with parts and quotes": judging("statement_groundedness").invoke(ROW),
+    "with parts, scores and quotes": judging("statement_groundedness").invoke(ROW),
     "not applicable": judging("groundedness", empty_response="not_applicable").invoke(BLANK),
     "an error": judging("groundedness", ScriptedModel("fine"), on_error="verdict").invoke(ROW),
 }

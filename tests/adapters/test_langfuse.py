@@ -138,6 +138,12 @@ CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
             id="the weakest part",
         ),
         pytest.param(
+            [evaluator("statement_groundedness", model="offline", name="mine")],
+            [summary("mine_mean")],
+            "there are those of mine",
+            id="the mean of the parts",
+        ),
+        pytest.param(
             [summary("groundedness")], [], "it belongs in run_evaluators=", id="summary among the evaluators"
         ),
         pytest.param([], [GROUNDED], "it belongs in evaluators=", id="evaluator among the run evaluators"),

@@ -540,26 +540,29 @@ def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
     return partial(upload_by, request.param)
 
 
-BLOCKS = formatter.scorecard([("Eleven", "NOTHING FOUND", 10), ("hours.", "one", 5)])
+NUMBERED = formatter.numbered([("1", "which", 7)], 75)
 
 
 def test_uploaded_feedback_has_comment_source_and_parts_and_the_summary_is_the_experiments(
     upload: Any,
 ) -> None:
-    judge = evaluator("statement_groundedness", model=ScriptedModel(BLOCKS))
+    judge = evaluator("statement_groundedness", model=ScriptedModel(NUMBERED))
     server = upload(judge, summary_evaluators=[summary("statement_groundedness", metrics=["mean"])])
     (total,) = (feedback for feedback in server.feedback if "run_id" not in feedback)
     (session,) = server.sessions.values()
     assert total["session_id"] == session["id"]
     assert (total["key"], total["score"]) == ("statement_groundedness_mean", 0.75)
     of_the_run = [feedback for feedback in server.feedback if "run_id" in feedback]
-    weakest, feedback = sorted(of_the_run, key=lambda feedback: feedback["score"])
-    assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
-    assert feedback["comment"] == "hours. (5): one\nEleven (10): NOTHING FOUND"
-    assert (weakest["key"], weakest["score"]) == ("statement_groundedness_weakest", 0.5)
+    mean, weakest, feedback = sorted(of_the_run, key=lambda feedback: (feedback["score"], feedback["key"]))
+    assert (feedback["key"], feedback["score"]) == ("statement_groundedness", 0.75)
+    assert feedback["comment"] == "Eleven hours. (7): which"
+    assert (mean["key"], mean["score"]) == ("statement_groundedness_sentence_mean", 0.7)
+    assert (weakest["key"], weakest["score"], weakest["value"]) == ("statement_groundedness_weakest", 0.7, 7)
     source = feedback["feedback_source"]["metadata"]
     assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*source}
-    assert feedback["extra"]["parts"][1]["evidence"][0]["quote"] == "one"
+    (part,) = feedback["extra"]["parts"]
+    (evidence,) = part["evidence"]
+    assert (part["number"], evidence["number"], evidence["quote"]) == (1, 1, "one")
     assert not {"error", "feedback_config"} & {name for name, value in feedback.items() if value}
 
 

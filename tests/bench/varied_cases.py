@@ -33,12 +33,12 @@ REASONED = (
 
 @dataclass(frozen=True)
 class Varied:
-    """A case, and what a model quotes as evidence for each sentence of its response; the last is inexact."""
+    """A case, and the number of the source's sentence that a model names for each of its response."""
 
     number: int
     context: str
     statements: tuple[str, ...]
-    quotes: tuple[str, ...]
+    sources: tuple[int, ...]
 
     @property
     def row(self) -> dict[str, Any]:
@@ -54,10 +54,8 @@ class Varied:
         """What a model answers about the case, in the format of the judge."""
         if judge == "groundedness":
             return REASONED
-        blocks: list[str] = []
-        for statement, quote in zip(self.statements, self.quotes, strict=True):
-            blocks.append(f"Statement Sentence: {statement}\nSupporting Evidence: {quote}\nScore: 9")
-        return "\n".join(blocks)
+        lines = [f"{number} | {source} | - | 9" for number, source in enumerate(self.sources, 1)]
+        return "\n".join([*lines, "ALL | 90"])
 
 
 @lru_cache(maxsize=KEPT)
@@ -65,11 +63,11 @@ def varied(number: int, words: int = CONTEXT_WORDS) -> Varied:
     """The case of that number, always the same one."""
     random = Random(number)  # noqa: S311  no secret: the same case each time
     sentences = list(_sentences(random, words))
-    quotes = random.sample(sentences, STATEMENTS)
-    statements = tuple(f"It is reported that t{quote[1:]}" for quote in quotes)
-    quotes[-1] = quotes[-1].replace("The ", "A ", 1).replace(" in the ", " in ")
+    indices = random.sample(range(len(sentences)), STATEMENTS)
+    statements = tuple(f"It is reported that t{sentences[index][1:]}" for index in indices)
     context = " ".join((f"This is case number {number}.", *sentences))
-    return Varied(number, context, statements, tuple(quotes))
+    # The first sentence is that with the number of the case.
+    return Varied(number, context, statements, tuple(index + 2 for index in indices))
 
 
 def rows(n: int, words: int = CONTEXT_WORDS) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from a_browser import log_entries, screen, wait_until
 from make_verdicts import error, panel_verdict, verdict, vote
+from scripted_model import ScriptedModel
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -225,6 +226,57 @@ def test_highlights_are_at_the_offsets_of_the_evidence(browser: webdriver.Chrome
     assert not find('[data-document="0"] mark')
     assert "".join(mark.text for mark in find("#response mark.unsupported")) == SENTENCES[2]
     assert "".join(mark.text for mark in find("#response mark.partly")) == SENTENCES[1]
+
+
+def numbered_page(tmp_path: Path) -> Path:
+    """A report of one verdict whose sentences and sources have numbers."""
+    replies = "1 | 1, 3 | - | 10\n2 | 2 | five, not nine | 3\n3 | - | - | NO CLAIM\nALL | 10"
+    response = "🚢 It sails at nine, free for children. It costs nine crowns. Anything else?"
+    context = ["The ferry sails at nine. It costs five crowns.", "🚢 Children sail free."]
+    case = Case(id="a", response=response, context=context)
+    judged = load("statement_groundedness", model=ScriptedModel(replies)).judge(case)
+    path = tmp_path / "numbered.html"
+    path.write_text(report([judged], cases=[case]), encoding="utf-8")
+    return path
+
+
+def test_sentence_and_its_sources_mark_each_other_by_number(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    screen(browser, 1280, 1400)
+    browser.get(numbered_page(tmp_path).as_uri())
+
+    def find(selector: str) -> list[WebElement]:
+        return browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def marked(side: str) -> list[str]:
+        return [mark.get_attribute("data-number") or "" for mark in find(f"{side} mark.on")]
+
+    find("#body .open")[0].click()
+    assert [mark.get_attribute("data-number") for mark in find("#response mark")] == ["1", "2", "3"]
+    assert [mark.get_attribute("data-number") for mark in find(".document mark")] == ["1", "2", "3"]
+    assert [mark.text for mark in find("mark.quote.against:not(.key mark)")] == ["It costs five crowns."]
+    assert "stands against it" in find(".key")[0].text
+    script = "return getComputedStyle(arguments[0], '::before').content"
+    content = browser.execute_script(script, find(".document mark.against")[0])
+    assert content == '"2 against "'
+    items = find("dialog .parts li")
+    assert [item.text.splitlines()[-1] for item in items[:2]] == ["source: 1, 3", "five, not nine"]
+    assert "against it: 2" in items[1].text
+    mouse = ActionChains(browser)
+    for side, index, here, there in (
+        ("#response", 0, ["1"], ["1", "3"]),
+        ("#response", 1, ["2"], ["2"]),
+        (".document", 2, ["1", "3"], ["1"]),
+        (".document", 1, ["2"], ["2"]),
+    ):
+        other = ".document" if side == "#response" else "#response"
+        mouse.move_to_element(find(f"{side} mark")[index]).perform()
+        assert (marked(side), marked(other)) == (here, there)
+    find("#response mark")[1].click()
+    assert (marked("#response"), marked(".document")) == (["2"], ["2"])
+    find("dialog .parts li button")[1].send_keys(Keys.ENTER)
+    assert marked(".document") == ["1", "3"]
 
 
 def test_hostile_row_executes_nothing_and_requests_nothing_and_shows_as_text(

@@ -214,9 +214,8 @@ def test_option_leaves_titles_out_of_prompt_and_evidence() -> None:
     case = Case(query="q", context=[document], response="It left at 9.")
     untitled = load_rubric("statement_groundedness", tool_titles=False)
     assert untitled.ask(case).messages == untitled.ask(case.without_tool_titles()).messages
-    reply = 'Statement Sentence: It left at 9.\nSupporting Evidence: "It left at 9."\nScore: 10'
-    (part,) = untitled.read(reply, case).parts
-    assert [document["content"][quote.start : quote.end] for quote in part.evidence] == ['"It left at 9."']
+    (part,) = untitled.read("1 | 1 | - | 10\nALL | 99", case).parts
+    assert [document["content"][quote.start : quote.end] for quote in part.evidence] == [document["content"]]
 
 
 def test_option_is_part_of_identity_and_key_and_reaches_the_judges_of_a_panel() -> None:

@@ -11,6 +11,7 @@ import pytest
 from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, verdicts_in, words
 from formatter import sure
 from scripted_model import ScriptedModel
+from sentence_cards import SENTENCE_CARDS
 
 from groundjudge import ModelError, names
 
@@ -136,6 +137,27 @@ def test_errors_are_counted_by_code_with_the_first_of_each(invoke: Invoke, file_
     assert missing.endswith("The case has: response, context, topic")  # the keys that were there
 
 
+NUMBERED = "1 | 2 | it sails later | 6\n2 | - | the source gives no colour | 1\nALL | 30"
+
+
+def test_full_shows_the_verdict_with_its_scores_and_where_the_numbered_sentences_stand(
+    invoke: Invoke, file_of: FileOf
+) -> None:
+    context = ["Nothing here.", "In summer the ferry\tsails at nine. \x1b[31m[bold]"]
+    row = {"id": "ferry", "context": context, "response": "The ferry sails at nine. It is blue."}
+    options = ["--judge", "statement_groundedness", "--model", "m", "--full", "ferry"]
+    result = invoke("run", file_of(row), *options, model=ScriptedModel(NUMBERED))
+    details = result.stderr.split("\n\n", 1)[1]
+    assert details.splitlines()[:4] == [
+        "ferry, statement_groundedness",
+        "  status: ok",
+        "  score: 0.3, mean 0.35, weakest 0.1, not passed",
+        "  reason: evidence_not_found: no evidence in the documents is named for sentence 2",
+    ]
+    assert "    reason: it sails later\n    quote: In summer the ferry\tsails at nine.\n" in details
+    assert "    context[1][0:34], exact\n" in details
+
+
 SCORECARD = (
     "Statement Sentence: The ferry sails at nine.\n"
     "Supporting Evidence: the FERRY  sails at nine\n"
@@ -150,19 +172,19 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
     context = ["Nothing here.", "In summer the ferry\tsails at nine. \x1b[31m[bold]"]
     row = {"id": "ferry", "context": context, "response": "The ferry sails at nine. It is blue."}
     path = file_of(row, {**row, "id": "another"})
-    options = ["--judge", "statement_groundedness", "--model", "m", "--full", "ferry", "--full", "none"]
+    options = ["--judge", str(SENTENCE_CARDS), "--model", "m", "--full", "ferry", "--full", "none"]
     result = invoke("run", path, *options, model=ScriptedModel(SCORECARD))
     start = context[1].index("the ferry")
     details = result.stderr.split("\n\n", 1)[1]
     assert details.splitlines()[:4] == [
-        "ferry, statement_groundedness",
+        "ferry, sentence_cards",
         "  status: ok",
         "  score: 0.5, weakest 0, not passed",
         "  value: 5",
     ]
     assert "    quote: the FERRY  sails at nine\n" in details
     assert f"    context[1][{start}:{start + 23}], exact: the ferry\tsails at nine\n" in details
-    assert "another, statement" not in details
+    assert "another, sentence" not in details
     assert "no verdict is on a case with the id 'none'" in details
 
 

@@ -184,6 +184,29 @@ def test_the_answers_that_came_stay_in_the_verdict_of_the_error() -> None:
     assert "precision" in verdict.error.message
 
 
+def test_an_answer_about_the_whole_that_is_missing_is_asked_for_once_more_alone() -> None:
+    def rule(question: Question, number: int) -> Answer:
+        return None if (question.id, number) == ("whole", 1) else sure_of_the_worst(question)
+
+    model = RuleModel(rule)
+    verdict = Judge(load_rubric("statement_groundedness"), model).judge(EVERY_FIELD)
+    first, second = map(inquiry_of, model.requests)
+    assert [question.id for question in first.questions] == ["s1", "e1", "whole"]
+    assert [question.id for question in second.questions] == ["whole"]
+    assert (verdict.score, verdict.passed, verdict.attempts) == (0, False, 2)
+
+
+@pytest.mark.parametrize(("answer", "code"), [(None, "missing_answer"), (REFUSAL, "refused")])
+def test_without_an_answer_about_the_whole_there_is_no_score(answer: Answer, code: str) -> None:
+    model = RuleModel(lambda question, _: answer if question.id == "whole" else sure_of_the_best(question))
+    verdict = Judge(load_rubric("statement_groundedness"), model).evaluate(EVERY_FIELD)
+    assert verdict.error is not None
+    assert verdict.error.code == code
+    assert "whole" in verdict.error.message
+    assert (verdict.score, verdict.scores, verdict.passed, verdict.attempts) == (None, {}, None, 2)
+    assert [part.score for part in verdict.parts] == [1.0]
+
+
 TWO_SENTENCES: Mapping[str, Any] = {**EVERY_FIELD, "response": "One is one. Two is two."}
 
 
@@ -267,8 +290,8 @@ def test_a_model_that_takes_few_questions_gets_several_requests() -> None:
     case = {**EVERY_FIELD, "response": "One is one. Two is two. Three is three."}
     verdict = Judge(load_rubric("statement_groundedness"), model).judge(case)
     ids = [[question.id for question in inquiry_of(request).questions] for request in model.requests]
-    assert ids == [["s1", "s2"], ["s3", "e1"], ["e2", "e3"]]
-    assert (verdict.score, verdict.attempts, len(verdict.parts)) == (1, 3, 3)
+    assert ids == [["s1", "s2"], ["s3", "e1"], ["e2", "e3"], ["whole"]]
+    assert (verdict.score, verdict.attempts, len(verdict.parts)) == (1, 4, 3)
 
 
 def test_the_request_has_no_messages_and_no_parameters() -> None:

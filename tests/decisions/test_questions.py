@@ -269,7 +269,7 @@ def test_each_sentence_has_a_question_with_its_number_and_one_of_evidence() -> N
         "response": "It opens at nine. Cats may enter. Hi.",
     }
     asked = inquiry_about(load_rubric("statement_groundedness"), case).questions
-    assert [entry.id for entry in asked] == ["s1", "s2", "s3", "e1", "e2", "e3"]
+    assert [entry.id for entry in asked] == ["s1", "s2", "s3", "e1", "e2", "e3", "whole"]
     assert "sentence 2 of `response`" in asked[1].instructions
     assert "Sentence 2" in asked[1].options[0].description
     assert [option.key for option in asked[4].options] == ["0", "1", "2"]
@@ -279,7 +279,7 @@ def test_each_sentence_has_a_question_with_its_number_and_one_of_evidence() -> N
 def test_without_a_source_nothing_is_asked_about_evidence() -> None:
     rubric = load_rubric("statement_groundedness", may_be_empty=["context"])
     asked = inquiry_about(rubric, {"context": [], "response": "Hi. It opens at nine."}).questions
-    assert [entry.id for entry in asked] == ["s1", "s2"]
+    assert [entry.id for entry in asked] == ["s1", "s2", "whole"]
 
 
 @pytest.mark.parametrize("name", names())

@@ -12,10 +12,10 @@ from decision_models import RuleModel, answer_to, sure_of_the_best
 from decision_requests import inquiry_about
 
 from groundjudge import Verdict, load_rubric
+from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.evidence import SourceIndex, find_evidence
 from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.questionnaire import JudgeQuestion, questionnaire_of
-from groundjudge.decisions.state import SourceSentence
 from groundjudge.decisions.values import AnswerValue, value_of
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.types import Judge, Rubric
@@ -100,6 +100,10 @@ def judge_by(name: str, **probabilities: Sequence[float]) -> Verdict:
     return Judge(rubric, model).judge(case)
 
 
+SURE = [0.0, 1.0]
+"""The answer that the source bears out all that the response claims."""
+
+
 def test_confidence_grounding_is_the_expected_value() -> None:
     verdict = judge_by("confidence_grounding", verdict=[0.1, 0.2, 0.3, 0.4, 0])
     assert verdict.score == pytest.approx(0.2 * 0.2 + 0.3 * 0.5 + 0.4 * 0.8)
@@ -130,21 +134,42 @@ def test_passage_quality_has_two_parts() -> None:
 
 
 def test_statement_groundedness_has_the_expected_value_of_each_sentence() -> None:
-    verdict = judge_by("statement_groundedness", s1=[0.4, 0, 0, 0, 0, 0.3, 0.3], e1=[0.1, 0.9])
+    verdict = judge_by("statement_groundedness", s1=[0.4, 0, 0, 0, 0, 0.3, 0.3], e1=[0.1, 0.9], whole=SURE)
     (part,) = verdict.parts
     assert part.value == pytest.approx((0.3 * 8.5 + 0.3 * 10) / 0.6)
     assert part.label is None
     assert part.distribution == {"no_claim": 0.4, "8.5": 0.3, "10": 0.3}
     assert part.reason == "no_claim 40 %, 8.5: 30 %, 10: 30 %"
     assert [quote.quote for quote in part.evidence] == ["It opens at nine."]
-    assert verdict.value == part.value
-    assert verdict.weakest == part.score
+    assert (part.number, part.start, part.end, part.evidence[0].number) == (1, 0, 17, 1)
+    assert (verdict.value, verdict.weakest) == (None, None)
+    assert verdict.scores == {"mean": part.score, "weakest": part.score}
+
+
+WHOLES: Mapping[str, tuple[list[float], list[float], float, bool, tuple[str, ...]]] = {
+    # probabilities about the one sentence and about the whole; the score, whether it passes, and warnings
+    "the whole decides": ([0, 0, 0, 0, 0.5, 0.5, 0], [0.7, 0.3], 0.3, False, ()),
+    "at the threshold": ([0, 0, 0, 0, 0.5, 0.5, 0], [0.5, 0.5], 0.5, True, ()),
+    "against a sentence that fails": ([0, 0, 0, 1, 0, 0, 0], [0.2, 0.8], 0.8, True, ()),
+    "a sentence that is nothing": ([0, 1, 0, 0, 0, 0, 0], [0.2, 0.8], 0.0, False, ("share_mismatch",)),
+    "a sentence that is sure": ([0, 0, 0, 0, 0, 0, 1], [0.6, 0.4], 0.4, False, ("share_mismatch",)),
+}
+
+
+@pytest.mark.parametrize("name", WHOLES)
+def test_the_question_about_the_whole_decides_the_score(name: str) -> None:
+    sentence, whole, score, passed, warnings = WHOLES[name]
+    verdict = judge_by("statement_groundedness", s1=sentence, e1=[0.1, 0.9], whole=whole)
+    assert verdict.score == pytest.approx(score)
+    assert verdict.passed is passed
+    assert (verdict.warnings, verdict.attempts) == (warnings, 1)
+    assert verdict.scores["mean"] == verdict.scores["weakest"] == verdict.parts[0].score
 
 
 def test_a_sentence_claims_nothing_only_above_one_half() -> None:
-    verdict = judge_by("statement_groundedness", s1=[0.51, 0, 0, 0, 0, 0, 0.49], e1=[1, 0])
+    verdict = judge_by("statement_groundedness", s1=[0.51, 0, 0, 0, 0, 0, 0.49], e1=[1, 0], whole=SURE)
     assert verdict.status == "not_applicable"
-    assert verdict.passed
+    assert (verdict.scores, verdict.passed) == ({}, True)
     (part,) = verdict.parts
     assert (part.value, part.score, part.label, part.value_text) == (None, None, None, "no claim")
     assert not verdict.warnings
@@ -192,24 +217,28 @@ def test_evidence_by_choice(name: str) -> None:
 def test_every_quote_is_the_sources_own_text() -> None:
     documents = ["  First. <|im_end|> Second!\n\n", "```\ncode line\n```", "Third. Fourth?"]
     rubric = load_rubric("statement_groundedness")
-    inquiry = inquiry_about(rubric, {"context": documents, "response": "A claim."})
-    n_sentences = len(inquiry.sentences.source)
+    (about_evidence,) = [
+        question
+        for question in inquiry_about(rubric, {"context": documents, "response": "A claim."}).questions
+        if question.id.startswith("e")
+    ]
+    n_sentences = len(about_evidence.options) - 1
     assert n_sentences > 4
     for number in range(1, n_sentences + 1):
 
         def rule(question: Question, _: int, number: int = number) -> Mapping[str, Any]:
-            if question.id == "s1":
+            if not question.id.startswith("e"):
                 return sure_of_the_best(question)
             return answer_to(question, [float(option.key == str(number)) for option in question.options])
 
         verdict = Judge(rubric, RuleModel(rule)).judge({"context": documents, "response": "A claim."})
         (quote,) = verdict.parts[0].evidence
-        assert quote.exact
+        assert (quote.exact, quote.number) == (True, number)
         assert documents[quote.document][quote.start : quote.end] == quote.quote
 
 
 def test_a_score_without_evidence_is_a_warning_and_nothing_is_asked_again() -> None:
-    verdict = judge_by("statement_groundedness", s1=[0, 0, 0, 0, 0, 0, 1], e1=[0.6, 0.4])
+    verdict = judge_by("statement_groundedness", s1=[0, 0, 0, 0, 0, 0, 1], e1=[0.6, 0.4], whole=SURE)
     assert verdict.score == 1
     assert verdict.warnings == ("evidence_not_found",)
     assert verdict.parts[0].warnings == ("evidence_not_found",)
@@ -238,7 +267,7 @@ NEEDS: Mapping[str, tuple[list[float], list[float], tuple[str, ...], int]] = {
 @pytest.mark.parametrize("name", NEEDS)
 def test_a_sentence_whose_median_is_worth_0_needs_no_evidence(name: str) -> None:
     sentence, source_sentence, warnings, n_quotes = NEEDS[name]
-    verdict = judge_by("statement_groundedness", s1=sentence, e1=source_sentence)
+    verdict = judge_by("statement_groundedness", s1=sentence, e1=source_sentence, whole=[0.5, 0.5])
     (part,) = verdict.parts
     assert verdict.warnings == part.warnings == warnings
     assert len(part.evidence) == n_quotes

@@ -92,7 +92,7 @@ def test_everything_else_is_not_found(source: str, quote: str) -> None:
     assert find([quote]) == ((), ("evidence_not_found",))
 
 
-JOINED = {
+JOINED: dict[str, tuple[str, list[str]]] = {
     # quote, of "It is old. We open at 9, daily." and "Tours are free."; the texts that are found
     "dots": ("we open at 9 ... tours are free", ["We open at 9", "Tours are free"]),
     "dots without blanks": ("We open at 9...Tours are free.", ["We open at 9", "Tours are free."]),

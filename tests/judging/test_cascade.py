@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from bundled_judges import reply_of as written_reply
 from decision_models import RuleModel, answer_to, sure_of_the_best, sure_of_the_worst
-from formatter import sure
+from formatter import numbered, sure
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import ScriptedModel
+from sentence_cards import SENTENCE_CARDS
 
 from groundjudge import (
     CaseError,
@@ -88,7 +89,7 @@ DECIDED: Mapping[str, tuple[Sequence[object], int]] = {
     "none but the last of three is sure": ((4, 2, 5), 3),
     "two errors before the last": ((DOWN, UNREADABLE, 2), 3),
 }
-RESULT = {"status", "score", "weakest", "value", "label", "passed", "reason", "parts", "reply"}
+RESULT = {"status", "score", "scores", "weakest", "value", "label", "passed", "reason", "parts", "reply"}
 
 
 @pytest.mark.parametrize(("answers", "expected"), DECIDED.values(), ids=DECIDED)
@@ -146,7 +147,7 @@ def test_not_applicable_may_stand_where_that_was_proven() -> None:
 
 
 def test_weakest_sentence_decides_whether_a_judge_of_sentences_is_sure() -> None:
-    rubric = load_rubric("statement_groundedness")
+    rubric = load_rubric(SENTENCE_CARDS)
     block = "Statement Sentence: {}\nSupporting Evidence: NOTHING FOUND\nScore: {}"
     reply = "\n\n".join([block.format("It rains.", 0), block.format("It snows.", 0)])
     half = reply.replace("Score: 0", "Score: 5", 1).replace("NOTHING FOUND", "It rains.", 1)
@@ -156,6 +157,23 @@ def test_weakest_sentence_decides_whether_a_judge_of_sentences_is_sure() -> None
         judge = cascade([Judge(rubric, ScriptedModel(first_reply)), strong], until=(0.1, 0.9))
         verdict = judge.judge(case)
         assert (verdict.decided_after, verdict.weakest) == (1, 0.0)
+
+
+@pytest.mark.parametrize("by", ["score", "probability"])
+@pytest.mark.parametrize(("whole", "decided_after"), [(5, 1), (10, 1), (11, 2), (89, 2), (90, 1)])
+def test_whole_decides_whether_a_judge_of_numbered_sentences_is_sure(
+    by: Any, whole: int, decided_after: int
+) -> None:
+    rubric = load_rubric("statement_groundedness")
+    strong_reply = numbered([("1", "-", 8), ("1", "-", 5)], 60)
+    case = {**CASE, "response": "It rains. It snows."}
+    # Sentences between the bounds, and none that contradicts the whole.
+    first = Judge(rubric, ScriptedModel(numbered([("1", "-", 7), ("1", "-", 5)], whole)))
+    second = Judge(rubric, ScriptedModel(strong_reply), repeat=1)
+    verdict = cascade([first, second], until=(0.1, 0.9), by=by).judge(case)
+    assert verdict.decided_after == decided_after
+    scores = {1: (whole / 100, 0.6, 0.5), 2: (0.6, 0.65, 0.5)}[decided_after]
+    assert (verdict.score, verdict.scores["mean"], verdict.scores["weakest"]) == pytest.approx(scores)
 
 
 PROBABLE: Mapping[str, tuple[Mapping[int, float], bool, float]] = {

@@ -38,7 +38,7 @@ RUBRICS: Mapping[str, Rubric] = {
 
 CLAUSES = [
     *map(re.escape, WHAT_IS_WRONG.values()),
-    r"evidence_not_found: the evidence for sentences? \d+(?:, \d+)* is in none of the documents",
+    r"evidence_not_found: no evidence in the documents is named for sentences? \d+(?:, \d+)*",
     re.escape("every sentence of the statement needs one block, in the words of the statement")
     + r" \(parts of the statement without a block: \d+; blocks that are not in it: \d+\)",
 ]
@@ -122,7 +122,7 @@ def test_what_a_document_steers_is_quoted_inside_a_fence(name: str, reply: str) 
     check_follow_up(RUBRICS[name], complaint["content"])
     fenced_texts = [fence[0] for fence in FENCED.finditer(complaint["content"])]
     assert "MALLORY" in "".join(fenced_texts)
-    assert ("for sentence 2 is" in complaint["content"]) is (reply == EVIDENCE_THAT_IS_NOWHERE)
+    assert ("is named for sentence 2." in complaint["content"]) is (reply == EVIDENCE_THAT_IS_NOWHERE)
 
 
 def test_reply_is_shown_without_control_tokens() -> None:

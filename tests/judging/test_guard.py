@@ -15,6 +15,7 @@ from guard_table import FALLBACK, QUERY, REPLIES, SOURCE, WORD, Seen, judge
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import ScriptedModel
+from sentence_cards import SENTENCE_CARDS
 
 from groundjudge import (
     Case,
@@ -370,15 +371,36 @@ def test_panel_and_repeats_guard_like_a_judge() -> None:
             Guard(several, on_error="raise").run({**CASE, "response": "refused"})
 
 
+SAID = ["Nine it is.", "Ten it is.", "Eleven it is."]
+
+
 def test_where_the_weakest_claim_decides_the_note_names_it_alone() -> None:
-    said = ["Nine it is.", "Ten it is.", "Eleven it is."]
     blocks = formatter.scorecard(
-        [(text, SOURCE, score) for text, score in zip(said, (10, 0, 10), strict=True)]
+        [(text, SOURCE, score) for text, score in zip(SAID, (10, 0, 10), strict=True)]
     )
-    weakest = load("statement_groundedness", model=ScriptedModel(blocks))
-    outcome = Guard(weakest, fallback=FALLBACK).run({**CASE, "response": " ".join(said)})
+    weakest = load(SENTENCE_CARDS, model=ScriptedModel(blocks))
+    outcome = Guard(weakest, fallback=FALLBACK).run({**CASE, "response": " ".join(SAID)})
     assert (outcome.verdict.weakest, outcome.reason) == (0, "fallback")
-    assert [text in note_on(outcome.verdict, weakest) for text in said] == [False, True, False]
+    assert [text in note_on(outcome.verdict, weakest) for text in SAID] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("whole", "scores", "named"),
+    [
+        pytest.param(10, (10, 0, 10), [False, True, False], id="the one that fails"),
+        pytest.param(10, (4, 0, 10), [True, True, False], id="all that fail"),
+        pytest.param(40, (9, 6, 9), [False, True, False], id="the weakest where none fails"),
+        pytest.param(40, (9, 6, 6.5), [False, True, True], id="and what is just above it"),
+    ],
+)
+def test_where_the_whole_decides_the_note_names_its_weakest_claims(
+    whole: float, scores: Sequence[float], named: Sequence[bool]
+) -> None:
+    lines = [("1", "not so", score) for score in scores]
+    judge = load("statement_groundedness", model=ScriptedModel(formatter.numbered(lines, whole)))
+    outcome = Guard(judge, fallback=FALLBACK).run({**CASE, "response": " ".join(SAID)})
+    assert (outcome.verdict.score, outcome.reason) == (whole / 100, "fallback")
+    assert [text in note_on(outcome.verdict, judge) for text in SAID] == named
 
 
 # --- errors of the judge ----------------------------------------------------------------------------------

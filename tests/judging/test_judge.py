@@ -31,7 +31,7 @@ from groundjudge import (
     load_rubric,
     names,
 )
-from groundjudge.replies import Tags
+from groundjudge.replies import Scorecard, Tags
 from groundjudge.rubric.model import Model
 from groundjudge.types import Failure, Judge
 from groundjudge.verdict import passes
@@ -55,11 +55,7 @@ CASES = {name: PLAY if "profile" in shown_fields(rubric) else RAG for name, rubr
 WRITTEN = {
     "groundedness": f"<S0>t</S0><S1>why</S1>{sure(4)}",
     "confidence_grounding": '{"reasoning": "why", "score": 0.75}',
-    "statement_groundedness": (
-        "Statement Sentence: It opens at 9:00.\nSupporting Evidence: The library opens at 9:00\nScore: 10\n"
-        "Statement Sentence: It is closed on Sundays.\n"
-        "Supporting Evidence: It is closed on Sundays.\nScore: 5"
-    ),
+    "statement_groundedness": "1 | 1 | - | 10\n2 | 2 | not every Sunday | 5\nALL | 75",
     "passage_quality": "RECALL_Reasoning: r\nRECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (2 * 1.0)",
     "knowledge_hallucination": "Analysis: why\nLevel: Mild\nScore: 75",
 }
@@ -69,7 +65,7 @@ GOOD = {name: reply_of(rubric, RAG["response"], 0.75) for name, rubric in RUBRIC
 VALUES = {
     "groundedness": (4, 0.75, "incomplete"),
     "confidence_grounding": (0.75, 0.75, None),
-    "statement_groundedness": (7.5, 0.75, None),
+    "statement_groundedness": (None, 0.75, None),
     "passage_quality": (None, pytest.approx(0.4), None),
     "knowledge_hallucination": (75, 0.75, "mild_hallucination"),
 }
@@ -349,11 +345,8 @@ def test_a_judge_cannot_be_called_so_no_framework_scores_with_one_that_is_not_wr
 
 
 GREETING = "Hello! How can I help you?"
-NO_CLAIMS = "\n".join(
-    f"Statement Sentence: {sentence}\nSupporting Evidence: NOTHING FOUND\nScore: NO CLAIM"
-    for sentence in ("Hello!", "How can I help you?")
-)
-A_CLAIM = "Statement Sentence: It sails.\nSupporting Evidence: NOTHING FOUND\nScore: 0"
+NO_CLAIMS = "1 | - | - | NO CLAIM\n2 | - | - | NO CLAIM\nALL | 100"
+A_CLAIM = "1 | - | - | 0\nALL | 0"
 
 
 @pytest.mark.parametrize(
@@ -465,7 +458,7 @@ def test_evidence_is_looked_up_and_its_warnings_never_change_a_score() -> None:
         "Statement Sentence: Cats may come in.\nSupporting Evidence: Dogs and cats are welcome here\nScore: 6"
     )
     case = {**RAG, "response": f"{RAG['response']} Cats may come in."}
-    verdict = load("statement_groundedness", model=ScriptedModel(reply)).judge(case)
+    verdict = load("statement_groundedness", model=ScriptedModel(reply), reply=Scorecard()).judge(case)
     _, closed, cats = verdict.parts
     (evidence,) = closed.evidence
     assert RAG["context"][0][evidence.start : evidence.end] == "closed on Sundays."
@@ -474,10 +467,7 @@ def test_evidence_is_looked_up_and_its_warnings_never_change_a_score() -> None:
     assert {*verdict.warnings} == {"evidence_not_found"}
 
 
-DOUBTFUL = (
-    "Statement Sentence: It opens at 9:00. It is closed on Sundays.\n"
-    "Supporting Evidence: Nobody ever swims there\nScore: 8"
-)
+DOUBTFUL = "1 | 1 | - | 8\n2 | - | nothing of this | 8\nALL | 80"
 CUT_OFF = Reply("hm", finish_reason="length")
 INTERRUPTED = Reply("hm", finish_reason="by the weather")
 

@@ -18,6 +18,7 @@ from formatter import sure
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import NamedModel, ScriptedModel
+from sentence_cards import SENTENCE_CARDS
 
 from groundjudge import (
     CachedModel,
@@ -176,7 +177,14 @@ FIELDS = ("query", "response", "context", "reference", "agent_name", "profile", 
 FULL = Case.of(dict.fromkeys(FIELDS, RAIN))
 
 
-def verdict_of_votes(name: str, *votes: Any, options: Any = MappingProxyType({}), **settings: Any) -> Verdict:
+def whole_of(*values: float) -> float:
+    """How probably sentences with these values are all borne out; it contradicts none of them."""
+    return min(values) / 10
+
+
+def verdict_of_votes(
+    name: str | Path, *votes: Any, options: Any = MappingProxyType({}), **settings: Any
+) -> Verdict:
     """The verdict of a panel of all votes: each a number, a label, or a number for each part."""
     rubric = load_rubric(name, **options)
     names = rubric.format.part_names or ("It rains.", "It snows.")
@@ -187,9 +195,8 @@ def verdict_of_votes(name: str, *votes: Any, options: Any = MappingProxyType({})
         if isinstance(vote, tuple):
             numbers: tuple[float, ...] = vote  # pyright: ignore[reportUnknownVariableType]
             pairs = zip(names, numbers, strict=True)
-            return Reading(
-                None, parts=tuple(PartReading(name, number, name, (name,)) for name, number in pairs)
-            )
+            parts = tuple(PartReading(name, number, name, (name,), sources=(1,)) for name, number in pairs)
+            return Reading(None, parts=parts, whole=whole_of(*numbers))
         return Reading(vote, level=label_of(vote, rubric.levels) or "")
 
     replies = [rubric.write(reading(vote)) for vote in votes]
@@ -269,57 +276,83 @@ def verdict_of_votes(name: str, *votes: Any, options: Any = MappingProxyType({})
             id="min of recall and precision",
         ),
         pytest.param(
-            "statement_groundedness",
+            SENTENCE_CARDS,
             {},
             ((10, 4), (6, 6), (10, 8)),
             "mean",
             (0.6, 6, None),
             id="mean of sentences",
         ),
+        pytest.param(
+            "statement_groundedness",
+            {},
+            ((10, 4), (7, 6), (10, 8)),
+            "mean",
+            (0.6, None, None),
+            id="mean of numbered sentences",
+        ),
     ],
 )
 def test_votes_make_one_score_value_and_label(
-    name: str, options: Any, votes: Any, rule: Any, expected: object
+    name: str | Path, options: Any, votes: Any, rule: Any, expected: object
 ) -> None:
     verdict = verdict_of_votes(name, *votes, rule=rule, options=options)
     assert (verdict.score, verdict.value, verdict.label) == expected
 
 
-NUMBERS: dict[str, Any] = {
+NUMBERS: dict[str | Path, Any] = {
     "groundedness": st.sampled_from([1, 2, 3, 4, 5]),
     "confidence_grounding": st.integers(0, 20).map(lambda number: number / 20),
     "knowledge_hallucination": st.integers(0, 100),
     "passage_quality": st.tuples(*[st.sampled_from([1, 2, 2.5, 3, 4.2, 5])] * 2),
     "statement_groundedness": st.tuples(*[st.sampled_from([1, 4, 5.5, 6, 7.5, 10])] * 2),
+    SENTENCE_CARDS: st.tuples(*[st.sampled_from([1, 4, 5.5, 6, 7.5, 10])] * 2),
 }
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 @given(st.data())
-def test_what_a_panel_says_fits_itself(name: str, data: st.DataObject) -> None:
+def test_what_a_panel_says_fits_itself(name: str | Path, data: st.DataObject) -> None:
     rubric, votes = load_rubric(name), data.draw(st.lists(NUMBERS[name], min_size=2, max_size=6))
     verdict = verdict_of_votes(name, *votes, rule=data.draw(st.sampled_from(["mean", "median", "min"])))
     if verdict.score is None:
         return
     parts = [part.score or 0.0 for part in verdict.parts]
     if parts:
-        headline = harmonic_mean(parts) if name == "passage_quality" else fmean(parts)
-        decides = headline if name == "passage_quality" else min(parts)
+        headlines: dict[str | Path, Callable[[list[float]], float]] = {
+            "passage_quality": harmonic_mean,
+            "statement_groundedness": min,
+            SENTENCE_CARDS: fmean,
+        }
+        headline = headlines[name](parts)
+        decides = min(parts) if rubric.passes == "weakest" else headline
         assert verdict.score == pytest.approx(headline)
         assert verdict.passed is passes(decides, rubric.threshold)
-        assert verdict.weakest == (min(parts) if rubric.passes == "weakest" else None)
+        assert verdict.weakest == (decides if rubric.passes == "weakest" else None)
+        further_scores = {"mean": fmean(parts), "weakest": min(parts)}
+        assert verdict.scores == (further_scores if name == "statement_groundedness" else {})
     if verdict.value is not None:
         assert verdict.value not in rubric.not_applicable
         assert verdict.score == pytest.approx(rubric.scale.score(verdict.value))
         assert verdict.label == label_of(verdict.value, rubric.levels)
 
 
-@given(st.lists(NUMBERS["statement_groundedness"], min_size=3, max_size=3))
+@given(st.lists(NUMBERS[SENTENCE_CARDS], min_size=3, max_size=3))
 def test_weakest_of_repeats_is_the_median_of_their_weakest(votes: list[tuple[float, float]]) -> None:
-    verdict = verdict_of_votes("statement_groundedness", *votes)
+    verdict = verdict_of_votes(SENTENCE_CARDS, *votes)
     assert verdict.weakest == median(min(vote) / 10 for vote in votes)
     assert sorted(vote.weakest or 0.0 for vote in verdict.votes) == sorted(min(vote) / 10 for vote in votes)
     assert verdict.spread == pytest.approx(pstdev(min(vote) / 10 for vote in votes))
+
+
+@given(st.lists(NUMBERS["statement_groundedness"], min_size=3, max_size=3))
+def test_vote_of_the_median_score_gives_its_further_scores_too(votes: list[tuple[float, float]]) -> None:
+    verdict = verdict_of_votes("statement_groundedness", *votes)
+    assert verdict.score == median(whole_of(*vote) for vote in votes)
+    further_scores = [{"mean": fmean(vote) / 10, "weakest": min(vote) / 10} for vote in votes]
+    assert verdict.scores in [pytest.approx(scores) for scores in further_scores]
+    assert verdict.scores["weakest"] == verdict.score
+    assert verdict.spread == pytest.approx(pstdev(whole_of(*vote) for vote in votes))
 
 
 def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:

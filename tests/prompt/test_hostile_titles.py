@@ -61,12 +61,12 @@ def read_documents(rubric: Rubric, case: Case) -> list[tuple[str, str, str]]:
     return [(tag["content"], decode_title(tag["title"] or ""), kinds[bool(tag["kind"])]) for tag in matches]
 
 
-def expected_reading(document: Document) -> tuple[str, str, str]:
-    """The same of a document that goes in; a tool result always has the title of one."""
+def expected_reading(document: Document, number: str = "") -> tuple[str, str, str]:
+    """The same of a document that goes in, behind its number; a tool result always has the title of one."""
     title = without_control_tokens(document.title)
     if document.kind == "tool" and not title.startswith("Tool Result:"):
         title = f"Tool Result: {title}".strip()
-    return without_control_tokens(document.content.strip()), title, document.kind
+    return number + without_control_tokens(document.content.strip()), title, document.kind
 
 
 def case_of(rubric: Rubric, documents: list[Document]) -> Case:
@@ -86,7 +86,10 @@ def test_prompt_read_back_gives_the_documents_that_went_in(name: str, title: str
     documents = [Document(content=f"text {kind}", title=title, kind=kind) for kind in kinds]
     shows_documents = "context" in {prompt_input.field for prompt_input in RUBRICS[name].inputs}
     documents_read = read_documents(RUBRICS[name], case_of(RUBRICS[name], documents))
-    if shows_documents:
+    if RUBRICS[name].format.numbers_sentences:
+        numbers = [f"{number} | " for number in range(1, 4)]
+        assert documents_read == list(map(expected_reading, documents, numbers))
+    elif shows_documents:
         assert documents_read == list(map(expected_reading, documents))
     else:
         assert documents_read == []

@@ -12,7 +12,12 @@ from groundjudge.replies.reply import reply_of
 
 VERDICTS = {kind: frame.format(1) for kind, frame in PLACED.items()}
 VERDICTS["adjacent"] = passage("RECALL_Formula: (1 * 1.0)")
-READ: dict[str, object] = {**dict.fromkeys(PLACED, 1.0), "scorecard": [1.0], "adjacent": [1.0, 5.0]}
+READ: dict[str, object] = {
+    **dict.fromkeys(PLACED, 1.0),
+    "scorecard": [1.0],
+    "numbered": [1.0],
+    "adjacent": [1.0, 5.0],
+}
 KINDS = [kind for kind in READERS if kind != "plain"]
 
 THOUGHTS = (
@@ -188,6 +193,7 @@ OTHERS = {
     "tags": "<S0>t</S0><S1>r</S1><S2>4</S2>",
     "json": '{"reasoning": "r", "score": 0}',
     "scorecard": "Statement Sentence: A stands here.\nSupporting Evidence: b\nScore: 9",
+    "numbered": "1 | 2 | r | 9\nALL | 90",
     "banded": "Analysis: r\nLevel: x\nScore: 90",
     "adjacent": passage("RECALL_Formula: (4 * 1.0)"),
     "line": "Because.\nRating: 4",

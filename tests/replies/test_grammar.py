@@ -751,7 +751,9 @@ TOKENS = (
 @pytest.mark.parametrize("token", [*TOKENS, "\n</s>\n", "<|im_end|>\n<|endoftext|>"])
 def test_token_that_ends_a_turn_is_cut_at_the_very_end(token: str) -> None:
     for kind, frame in PLACED.items():
-        assert outcome(kind, frame.format(1) + token) == ([1] if kind == "scorecard" else 1), kind
+        assert outcome(kind, frame.format(1) + token) == ([1] if kind in {"scorecard", "numbered"} else 1), (
+            kind
+        )
     assert outcome("tags", f"<S2>4{token}") == 4
     assert outcome("tags", f"<S2>4.{token}") == "ambiguous"
     assert outcome("tags", token) == "empty"

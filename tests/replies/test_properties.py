@@ -24,6 +24,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "line": st.integers(1, 5).map(str),
     "json": st.integers(0, 1000).map(lambda value: f"{value / 1000:g}"),
     "scorecard": st.integers(0, 20).map(lambda half: f"{half / 2:g}"),
+    "numbered": st.integers(0, 20).map(lambda half: f"{half / 2:g}"),
     "banded": st.integers(0, 1000).map(lambda tenth: f"{tenth / 10:g}"),
     "plain": st.integers(10, 50).map(lambda tenth: f"{tenth / 10:g}"),
 }
@@ -56,7 +57,7 @@ def test_inserted_character_never_makes_another_number(
 ) -> None:
     value = data.draw(VALUES[kind])
     place = written.format(value, value)
-    expected: Any = [float(value)] if kind == "scorecard" else float(value)
+    expected: Any = [float(value)] if kind in {"scorecard", "numbered"} else float(value)
     assert outcome(kind, framed(kind, place)) == expected
     assume(is_free(character))
     result = outcome(kind, framed(kind, with_one_more(data, place, character)))
@@ -216,7 +217,7 @@ def test_any_reply_gives_a_value_on_the_scale_or_a_reply_error(
     values = [part.value for part in reading.parts] or [reading.value]
     for value in values:
         assert value is None or (math.isfinite(value) and 0 <= SCALES[kind].score(value) <= 1)
-    assert kind == "scorecard" or None not in values
+    assert kind in {"scorecard", "numbered"} or None not in values
     reading.reason.encode()  # raises for unpaired surrogates, which cannot be written to a file
 
 

@@ -251,6 +251,24 @@ WORDS_OF_CARD = (
     "It is open.",
     ".",
 )
+NUMBERED = Judge(
+    READERS["numbered"],
+    SCALES["numbered"],
+    [0, None, 0],
+    (
+        "1 | - | '{0}'{2}{1} | 0\n2 | - | - | NO CLAIM\n3 | 1 | it is shut | 0\nALL | 1",
+        "1 | 1 | it is shut | 0\n2 | - | {0}{2}{1} | NO CLAIM\n3 | 1 | shut | 0\nALL | 1",
+        "| 1 | 1 | it is shut | 0 |\n| 2 | - | - | NO CLAIM |\n| 3 | 1 | {0}{2}{1} | 0 |\n| ALL | 1 | | |",
+    ),
+    ("\n1 | ", "\n3 | 1 | - | 10", "\n4 | 1 | - | 10", "\nALL | 100", " | 10", "|", "\r2 | ", "\n| --- |"),
+    (
+        "\n1 | 1 | - | 10\n2 | - | - | 10\n3 | 1 | - | 10\nALL | 100\n",
+        " | 10\n2 | 1 | - | 10\n3 | 1 | x",
+        '{"sentences": [{"n": 1, "sources": [1], "note": "-", "score": 10}], "all": 100}',
+        "\n```\n1 | 1 | - | 10\n```\n",
+    ),
+    "It is open. Yes. Come at nine.",
+)
 CARD = Judge(
     READERS["scorecard"],
     SCALES["scorecard"],
@@ -415,6 +433,7 @@ JUDGES: dict[str, Judge] = {
         ),
         ADJACENT_SHAPES,
     ),
+    "numbered": NUMBERED,
     "scorecard": CARD,
     **CARDS,
     "own": Judge(READERS["own"], FIVE, 1, OWN_FRAMES, ("@@", "5", "@@5@@", "@", "@@1@@"), OWN_SHAPES),

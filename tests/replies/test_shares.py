@@ -443,7 +443,7 @@ def test_model_is_asked_once_more_for_shares() -> None:
     assert (verdict.attempts, verdict.warnings) == (2, ())
     assert verdict.distribution == {"2": 0.4, "4": 0.6}
     complaint = model.asked[1].messages[-1]["content"]
-    assert "the shares are not a list of all values, each once, that adds up to 1" in complaint
+    assert "shares are those of all values, each once, and add up to 1" in complaint
 
 
 def test_score_of_the_value_stays_if_the_shares_are_missing_twice() -> None:

@@ -13,7 +13,7 @@ from read_replies import READERS, SCALES, block, outcome
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, Reply, ReplyError, Verdict, load
-from groundjudge.replies import Expectation
+from groundjudge.replies import Expectation, Scorecard
 from groundjudge.replies.tiling import fold_letters
 
 RESPONSE = "The café opens at nine. It is closed on Sundays! Is there a terrace? Yes."
@@ -191,7 +191,7 @@ FULL = block("8", "It is open.", "It is open.") + "\n\n" + block("5", "{}", "The
 def verdict_on(case: Case, *replies: str) -> tuple[Verdict, str]:
     """The verdict, and the last thing that the model was told."""
     model = ScriptedModel(*replies)
-    verdict = load("statement_groundedness", model=model).evaluate(case)
+    verdict = load("statement_groundedness", model=model, reply=Scorecard()).evaluate(case)
     return verdict, model.asked[-1].messages[-1]["content"]
 
 
@@ -217,7 +217,7 @@ def test_evidence_that_is_nowhere_is_asked_about_once_and_then_shown() -> None:
         verdict, _ = verdict_on(CASE, *replies)
         assert (verdict.score, verdict.attempts, verdict.warnings) == (0.65, 2, ("evidence_not_found",))
         assert [part.warnings for part in verdict.parts] == [(), ("evidence_not_found",)]
-        assert "evidence_not_found: the evidence for sentence 2" in verdict.reason
+        assert "no evidence in the documents is named for sentence 2" in verdict.reason
         assert verdict.reason in verdict.explanation
     assert verdict_on(CASE, invented.replace("Score: 5", "Score: 0"))[0].attempts == 1
 

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from make_verdicts import error, labelled, panel_verdict, verdict, vote
+from scripted_model import ScriptedModel
 
 import groundjudge
-from groundjudge import Case
+from groundjudge import Case, Verdict
 from groundjudge.errors import WARNINGS, explain_code
 from groundjudge.lab.agreement import agree
 from groundjudge.lab.labels import Labels, LabelVocabulary
@@ -77,6 +78,42 @@ def test_part_that_is_an_aspect_is_not_looked_up_in_the_response() -> None:
     case = Case(id="a", response="Total recall.")
     data = data_of(report([verdict("a", 0.75, parts=(part,))], cases=[case]))
     assert "at" not in data["verdicts"][0]["parts"][0]
+
+
+def test_numbered_sentences_and_their_evidence_have_numbers_and_places_without_a_search() -> None:
+    case = Case(id="a", response="At nine. At nine.", context=["Dogs may not. It opens at nine."])
+    judge = groundjudge.load(
+        "statement_groundedness",
+        model=ScriptedModel("1 | 2 | - | 10\n2 | 1-2 | not dogs | 3\nALL | 20"),
+    )
+    judged = judge.judge(case)
+    page = data_of(report([judged], cases=[case]))
+    (row,) = page["verdicts"]
+    assert (row["score"], row["scores"]) == (0.2, [["mean", 0.65], ["weakest", 0.3]])
+    first, second = [(part["number"], part["at"], part["evidence"]) for part in row["parts"]]
+    dogs, nine = {"number": 1, "at": [0, 0, 13]}, {"number": 2, "at": [0, 14, 31]}
+    assert first == (1, [[0, 8]], [nine])
+    assert second == (2, [[9, 17]], [dogs, nine])
+    (shown,) = page["judges"]
+    assert (shown["scores"], shown["histogram"][4]) == ({"mean": 0.65, "weakest": 0.3}, [1, 0])
+    (without_case,) = data_of(report([judged]))["verdicts"]
+    assert without_case["parts"][0]["evidence"] == [{**nine, "quote": "It opens at nine."}]
+    assert "at" not in without_case["parts"][0]
+
+
+def test_verdicts_of_an_older_version_are_shown_as_they_were() -> None:
+    evidence = {"quote": "opens at nine", "document": 0, "start": 3, "end": 16, "exact": False}
+    part = {"name": "It opens.", "value": 3, "score": 0.3, "evidence": [evidence]}
+    old = {"judge": "j", "status": "ok", "score": 0.8, "weakest": 0.3, "passed": False, "case_id": "a"}
+    case = Case(id="a", response="Yes. It opens.", context=["It opens at nine."])
+    page = data_of(report([Verdict.model_validate({**old, "parts": [part]})], cases=[case]))
+    (row,) = page["verdicts"]
+    assert (row["score"], row["weakest"], "scores" in row) == (0.8, 0.3, False)
+    assert row["parts"] == [
+        {"name": "It opens.", "score": 0.3, "value": 3, "at": [[5, 14]]}
+        | {"evidence": [{"at": [0, 3, 16], "near": True, "quote": "opens at nine"}]}
+    ]
+    assert page["judges"][0]["histogram"][16] == [1, 0]  # the score that stands beside it
 
 
 def test_human_labels_and_disagreements_are_in_the_data() -> None:

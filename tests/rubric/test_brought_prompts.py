@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from groundjudge import PromptError, Scale, load_rubric
-from groundjudge.replies import FORMATS, Json, Tags
+from groundjudge.replies import FORMATS, Json, Numbered, Tags
 
 REPLIES = {
     "tags": ("<S1>the price is missing</S1><S2>4</S2>", 0.75),
@@ -18,6 +18,7 @@ REPLIES = {
     "plain": ("Yes", 1.0),
     "banded": ("Analysis: a\nLevel: none\nScore: 90", 0.9),
     "scorecard": ("Statement Sentence: It sails.\nSupporting Evidence: It sails.\nScore: 7", 0.7),
+    "numbered": ("1 | 1 | - | 10\n2 | 1 | at ten, not at nine | 4\nALL | 20", 0.2),
     "adjacent": (
         "\n".join(
             f"{name}_Reasoning: r\n{name}_Formula: (3 * 1.0)\n{name}_Weighted_Summed_Score: 3"
@@ -34,7 +35,7 @@ REPLIES = {
 @pytest.mark.filterwarnings("ignore:.*nothing reads the keys", "ignore:.*its text never mentions")
 def test_what_the_message_says_to_paste_makes_a_judge(tmp_path: Path, name: str, title: str) -> None:
     path = tmp_path / "brought.prompty"
-    text = "Rate {{response}}"
+    text = "Rate {{response}} by {{context}}"
     path.write_text(f"---\n{title}---\n{text}" if title else text)
     with pytest.raises(PromptError, match=r"no_reply_format.*reply is missing: add it") as raised:
         load_rubric(path)
@@ -46,6 +47,25 @@ def test_what_the_message_says_to_paste_makes_a_judge(tmp_path: Path, name: str,
     path.write_text(f"---\n{title}{block}\n---\n{text}")
     reply, score = REPLIES[name]
     assert load_rubric(path).read(reply).score == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("Rate {{response}}", id="no context"),
+        pytest.param("Rate what follows from {{context}}", id="no response"),
+        pytest.param(
+            "---\ninputs: [context, {name: response, type: messages}]\n---\n{{context}} {{response}}",
+            id="a response of messages",
+        ),
+    ],
+)
+def test_sentences_have_numbers_only_in_context_and_response(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "brought.prompty"
+    path.write_text(text)
+    options: Any = {"reply": Numbered(), "scale": Scale(worst=0, best=10)}
+    with pytest.raises(PromptError, match=r"bad_reply_format: .*numbers the sentences of"):
+        load_rubric(path, **options)
 
 
 def test_scales_for_numbers_and_labels_are_named_where_one_is_missing(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from formatter import numbered
 from scripted_model import ScriptedModel
+from sentence_cards import SENTENCE_CARDS
 
 from groundjudge import Choices, PromptError, Verdict, load, load_rubric
 from groundjudge.lab.agreement import agree
@@ -18,17 +20,24 @@ from groundjudge.verdict import Part, named_scores
 
 SENTENCES = ("It rains.", "It snows.", "It hails.")
 CASE = {"context": " ".join(SENTENCES), "response": " ".join(SENTENCES)}
-SENTENCE_JUDGE = load_rubric("statement_groundedness")
+NUMBERED = load_rubric("statement_groundedness")
+CARDS = load_rubric(SENTENCE_CARDS)
 IN_WORDS = {"all": 1.0, "half": 0.5, "nothing": 0.0, "no claim": None}
 
 
-def verdict_on(rubric: Rubric, *values: float | str) -> Verdict:
-    """The verdict on sentences with these values or labels."""
+def cards_verdict(rubric: Rubric, *values: float | str) -> Verdict:
+    """The verdict on sentences with these values or labels, which are copied."""
     blocks = (
         f"Statement Sentence: {name}\nSupporting Evidence: {name}\nScore: {value}"
         for name, value in zip(SENTENCES, values, strict=True)
     )
     return rubric.read("\n\n".join(blocks), CASE)
+
+
+def numbered_verdict(rubric: Rubric, whole: float, *values: float | str) -> Verdict:
+    """The verdict on sentences with these values or labels, which are numbered, and on all of them."""
+    lines = [(str(number), "in part", value) for number, value in enumerate(values, 1)]
+    return rubric.read(numbered(lines, whole), CASE)
 
 
 @pytest.mark.parametrize(
@@ -43,44 +52,127 @@ def verdict_on(rubric: Rubric, *values: float | str) -> Verdict:
     ],
 )
 def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, expected: object) -> None:
-    verdict = verdict_on(SENTENCE_JUDGE.with_options(**options), *values)
+    verdict = cards_verdict(CARDS.with_options(**options), *values)
     assert (round(verdict.score or 0, 9), verdict.weakest, verdict.passed) == expected
+    assert verdict.scores == {}
 
 
 @pytest.mark.parametrize(
-    ("labels", "expected"),
+    ("whole", "values", "options", "expected"),
     [
-        pytest.param(("all", "no claim", "all"), ("ok", 1.0, 1.0, True), id="others pass"),
-        pytest.param(("no claim", "half", "all"), ("ok", 0.75, 0.5, False), id="another one fails"),
+        # score, mean, weakest of the claims, weakest where that decides, and whether it passes
+        pytest.param(50, (10, 9, 5), {}, (0.5, 0.8, 0.5, None, True), id="at the threshold"),
+        pytest.param(49, (10, 9, 5), {}, (0.49, 0.8, 0.5, None, False), id="below it"),
+        pytest.param(30, (10, 8, 6), {}, (0.3, 0.8, 0.6, None, False), id="the whole fails alone"),
+        pytest.param(70, (10, 10, 4), {}, (0.7, 0.8, 0.4, None, True), id="one fails, the whole passes"),
+        pytest.param(5, (10, 8, 0), {}, (0.05, 0.6, 0.0, None, False), id="one has the worst score"),
+        pytest.param(70, (10, 8, 6), {"threshold": 0.75}, (0.7, 0.8, 0.6, None, False), id="a higher one"),
         pytest.param(
-            ("no claim", "no claim", "no claim"),
-            ("not_applicable", None, None, True),
-            id="no sentence claims",
+            70, (10, 10, 4), {"passes": "weakest"}, (0.7, 0.8, 0.4, 0.4, False), id="the weakest decides"
+        ),
+        pytest.param(
+            60, (10, "NO CLAIM", 6), {}, (0.6, 0.8, 0.6, None, True), id="a sentence without a claim"
         ),
     ],
 )
+def test_the_whole_decides_beside_mean_and_weakest(
+    whole: float, values: Any, options: Any, expected: object
+) -> None:
+    verdict = numbered_verdict(NUMBERED.with_options(**options), whole, *values)
+    mean, weakest = verdict.scores["mean"], verdict.scores["weakest"]
+    assert (verdict.score, round(mean, 9), weakest, verdict.weakest, verdict.passed) == expected
+    assert (verdict.value, verdict.warnings) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("whole", "values", "warning", "score"),
+    [
+        pytest.param(40, (10, 9, 9), "share_mismatch", 0.4, id="all are sure, the whole is not"),
+        pytest.param(51, (10, 10, 2), "share_mismatch", 0.2, id="one is nothing, the whole passes"),
+        pytest.param(50, (10, 10, 2), None, 0.5, id="just not"),
+        pytest.param(49, (10, 10, 8), None, 0.49, id="just not, either"),
+        pytest.param(101, (10, 10, 8), "shares_unreadable", 0.8, id="the whole cannot be read"),
+    ],
+)
+def test_where_whole_and_sentences_differ_the_lower_one_counts(
+    whole: float, values: Any, warning: str | None, score: float
+) -> None:
+    verdict = numbered_verdict(NUMBERED, whole, *values)
+    assert (verdict.score, verdict.warnings) == (score, (warning,) if warning else ())
+
+
+NO_CLAIMS = [
+    pytest.param(("all", "no claim", "all"), ("ok", 1.0, 1.0, True), id="others pass"),
+    pytest.param(("no claim", "half", "all"), ("ok", 0.75, 0.5, False), id="another one fails"),
+    pytest.param(
+        ("no claim", "no claim", "no claim"), ("not_applicable", None, None, True), id="no sentence claims"
+    ),
+]
+"""Labels of sentences; and status, mean, the weakest, and whether that passes."""
+
+
+@pytest.mark.parametrize(("labels", "expected"), NO_CLAIMS)
 def test_sentence_without_a_claim_has_no_score(labels: Any, expected: object) -> None:
-    verdict = verdict_on(SENTENCE_JUDGE.with_options(scale=Choices(IN_WORDS)), *labels)
+    verdict = cards_verdict(CARDS.with_options(scale=Choices(IN_WORDS)), *labels)
     assert (verdict.status, verdict.score, verdict.weakest, verdict.passed) == expected
     if verdict.score is None:
         assert verdict.explanation == "Not applicable (no claim)."
 
 
+@pytest.mark.parametrize(("labels", "expected"), NO_CLAIMS)
+def test_numbered_sentence_without_a_claim_has_no_score(labels: Any, expected: object) -> None:
+    options: Any = {"scale": Choices(IN_WORDS), "passes": "weakest", "threshold": 0.6}
+    verdict = numbered_verdict(NUMBERED.with_options(**options), 75, *labels)
+    assert (verdict.status, verdict.scores.get("mean"), verdict.weakest, verdict.passed) == expected
+    assert verdict.scores.get("weakest") == verdict.weakest
+    if verdict.score is None:
+        assert (verdict.scores, verdict.explanation) == ({}, "Not applicable (no claim).")
+
+
 def test_weakest_is_a_named_score_that_quotes_its_sentence() -> None:
-    judge = load("statement_groundedness", model="offline")
-    verdict = verdict_on(judge.rubric, 10, 4, 10)
-    assert judge.score_names == ("statement_groundedness", "statement_groundedness_weakest")
+    judge = load(SENTENCE_CARDS, model="offline")
+    verdict = cards_verdict(judge.rubric, 10, 4, 10)
+    assert judge.score_names == ("sentence_cards", "sentence_cards_weakest")
     headline, weakest = judge.scores(verdict, "mine")
     assert headline.score == pytest.approx(0.8)
     assert (headline.name, headline.part) == ("mine", "")
     assert (weakest.name, weakest.score, weakest.value, weakest.part) == ("mine_weakest", 0.4, 4, "weakest")
     assert weakest.explanation == "It snows. (4): It snows."
     assert verdict.explanation.startswith(weakest.explanation)
-    left_out = load("statement_groundedness", model="offline", empty_response="not_applicable")
+    left_out = load(SENTENCE_CARDS, model="offline", empty_response="not_applicable")
     blank = left_out.judge({**CASE, "response": " "})
     assert [score.score for score in left_out.scores(blank)] == [None, None]
-    by_mean = load("statement_groundedness", model="offline", passes="score")
+    by_mean = load(SENTENCE_CARDS, model="offline", passes="score")
     assert by_mean.score_names == judge.score_names[:1]
+
+
+@pytest.mark.parametrize("passes", ["score", "weakest"])
+def test_mean_and_weakest_of_numbered_sentences_are_named_scores(passes: Any) -> None:
+    judge = load("statement_groundedness", model="offline", passes=passes)
+    verdict = numbered_verdict(judge.rubric, 30, 10, 4, 10)
+    names = [
+        "statement_groundedness",
+        "statement_groundedness_sentence_mean",
+        "statement_groundedness_weakest",
+    ]
+    assert [*judge.score_names] == names
+    headline, mean, weakest = judge.scores(verdict, "mine")
+    assert (headline.name, headline.score, headline.value) == ("mine", 0.3, None)
+    assert (mean.name, mean.value, mean.part) == ("mine_sentence_mean", None, "mean")
+    assert mean.score == pytest.approx(0.8)
+    assert (weakest.name, weakest.score, weakest.value, weakest.part) == ("mine_weakest", 0.4, 4, "weakest")
+    assert mean.explanation == headline.explanation == verdict.explanation
+    assert weakest.explanation == "It snows. (4): in part"
+    left_out = load("statement_groundedness", model="offline", empty_response="not_applicable")
+    blank = left_out.judge({**CASE, "response": " "})
+    assert [score.score for score in left_out.scores(blank)] == [None, None, None]
+
+
+def test_a_sentence_with_the_name_of_a_score_is_not_that_score() -> None:
+    judge = load("statement_groundedness", model="offline")
+    case = {**CASE, "response": "- mean\n- weakest\n- rain"}
+    verdict = judge.rubric.read(numbered([("1", "-", 10), ("1", "-", 8), ("1", "-", 6)], 70), case)
+    assert [score.score for score in judge.scores(verdict)] == [0.7, pytest.approx(0.8), 0.6]
 
 
 def test_weakest_of_named_parts_decides_too() -> None:
@@ -118,11 +210,24 @@ def test_a_score_of_a_part_is_its_own(
     assert [score.score for score in named_scores(verdict, ["recall", "precision"])] == expected
 
 
-def test_blank_response_that_is_scored_0_is_its_own_weakest_part() -> None:
-    judge = load("statement_groundedness", model="offline", empty_response="worst")
+@pytest.mark.parametrize(
+    ("name", "weakest", "further_scores"),
+    [
+        pytest.param(SENTENCE_CARDS, 0.0, {}, id="the weakest decides"),
+        pytest.param("statement_groundedness", None, {"mean": 0.0, "weakest": 0.0}, id="the whole decides"),
+    ],
+)
+def test_blank_response_that_is_scored_0_is_its_own_weakest_part(
+    name: Any, weakest: float | None, further_scores: Mapping[str, float]
+) -> None:
+    judge = load(name, model="offline", empty_response="worst")
     verdict = judge.judge({**CASE, "response": " "})
-    assert (verdict.score, verdict.weakest, verdict.passed) == (0.0, 0.0, False)
-    assert [score.score for score in judge.scores(verdict)] == [0.0, 0.0]
+    assert (verdict.score, verdict.weakest, verdict.passed) == (0.0, weakest, False)
+    assert verdict.scores == further_scores
+    assert {score.score for score in judge.scores(verdict)} == {0.0}
+
+
+def test_blank_response_that_is_scored_0_has_the_worst_parts() -> None:
     judge_of_passages = load("passage_quality", model="offline", empty_response="worst")
     verdict = judge_of_passages.judge({"query": "q", "reference": "r", "response": " "})
     assert (verdict.value, [(part.value, part.score) for part in verdict.parts]) == (None, [(1, 0)] * 2)

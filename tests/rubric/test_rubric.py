@@ -18,7 +18,18 @@ from scripted_model import NamedModel, ScriptedModel
 
 from groundjudge import PromptError, Reply, ReplyError, Scale, as_judge, load, load_rubric, run
 from groundjudge.models.cached import CachedModel
-from groundjudge.replies import Adjacent, Banded, Expectation, Format, Json, PartReading, Reading, Tags
+from groundjudge.replies import (
+    Adjacent,
+    Banded,
+    Expectation,
+    Format,
+    Json,
+    Numbered,
+    PartReading,
+    Reading,
+    Scorecard,
+    Tags,
+)
 from groundjudge.types import Judge, Rubric, RubricOptions
 
 ROW = {"query": "When?", "context": "It opens at nine.", "response": "It opens at nine."}
@@ -28,7 +39,7 @@ TO_TEN = Scale(worst=0, best=10)
 
 
 @dataclass(frozen=True)
-class Stars:
+class Stars(Format):
     """A custom format with parts: `tone: ***, style: *`."""
 
     names: tuple[str, ...] = ("tone", "style")
@@ -37,10 +48,6 @@ class Stars:
     @property
     def part_names(self) -> tuple[str, ...]:
         return self.names
-
-    @property
-    def parts_are_sentences(self) -> bool:
-        return False
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = ASKED) -> Reading:  # noqa: ARG002
         self.reads.append(reply.text)
@@ -55,9 +62,6 @@ class Stars:
 
     def score(self, reading: Reading, scale: Scale) -> float:
         return min(scale.score(part.value or 0) for part in reading.parts)
-
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        return None
 
 
 @pytest.fixture
@@ -247,6 +251,7 @@ OPTIONS: dict[str, RubricOptions] = {
     "reply: keys with the names of the tags": {"reply": Json(value="S1", reason="S2")},
     "reply: other names": {"reply": Adjacent(("a", "b"))},
     "reply: names in another order": {"reply": Adjacent(("b", "a"))},
+    "reply: sentences that are copied": {"reply": Scorecard()},
     "reply: custom": {"reply": Stars()},
     "reply: custom, with other names": {"reply": Stars(("mood",))},
     "scale": {"scale": Scale(worst=0, best=5, integer=True)},
@@ -271,6 +276,14 @@ def test_rubrics_that_could_read_differently_have_different_identities() -> None
     for first, second in combinations(rubrics, 2):
         assert rubrics[first].identity != rubrics[second].identity, (first, second)
         assert keys[first] != keys[second], (first, second)
+
+
+def test_sentences_by_number_and_copied_ones_have_different_identities() -> None:
+    by_number = load_rubric("statement_groundedness")
+    others: list[RubricOptions] = [{"reply": Scorecard()}, {"passes": "weakest"}]
+    identities = {by_number.with_options(**options).identity for options in others}
+    assert len({by_number.identity, *identities}) == 3
+    assert by_number.with_options(reply=Numbered()).identity == by_number.identity
 
 
 def test_equal_rubrics_have_the_same_identity() -> None:

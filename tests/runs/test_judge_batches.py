@@ -33,6 +33,7 @@ ADDED = [
     "judge",
     "status",
     "score",
+    "scores",
     "label",
     "passed",
     "confidence",
@@ -76,7 +77,14 @@ def test_columns_hold_the_verdict(response: str) -> None:
     reason = verdict.explanation if verdict.error else verdict.reason
     plain = {name: getattr(verdict, name, None) for name in ADDED[:-1]}
     distribution = None if verdict.distribution is None else as_json(verdict.distribution)
-    assert {name: row[name] for name in plain} == plain | {"reason": reason, "distribution": distribution}
+    as_text = {"reason": reason, "distribution": distribution, "scores": None}
+    assert {name: row[name] for name in plain} == plain | as_text
+
+
+def test_further_scores_are_a_column_of_json() -> None:
+    judge = load("statement_groundedness", model=ScriptedModel("1 | 1 | - | 9\nALL | 90"))
+    (row,) = output_rows(batch_of(ROW), judge=judge)
+    assert (row["score"], json.loads(row["scores"])) == (0.9, {"mean": 0.9, "weakest": 0.9})
 
 
 def test_input_without_an_id_keeps_nothing() -> None:

@@ -29,6 +29,7 @@ COLUMNS = [
     "judge",
     "status",
     "score",
+    "scores",
     "label",
     "passed",
     "confidence",

@@ -70,6 +70,13 @@ def test_verdicts_are_summarised(verdicts: list[Verdict], expected: dict[str, An
     assert summary.n == len(verdicts)
 
 
+def test_further_scores_have_means_over_the_rows_that_have_them() -> None:
+    scores: list[dict[str, float]] = [{"mean": 0.5, "weakest": 0.1}, {"mean": 0.7}, {}]
+    verdicts = [ok(1.0).model_copy(update={"scores": further}) for further in scores]
+    (summary,) = summarise([*verdicts, error()])
+    assert summary.scores == {"mean": 0.6, "weakest": 0.1}
+
+
 def test_summaries_are_sorted_by_judge_with_unreadable_rows_first() -> None:
     assert summarise([]) == []
     verdicts = [ok(1, judge="b"), ok(0, judge="a"), ok(0.5, judge="b"), error("unreadable_row", judge="")]

@@ -133,7 +133,8 @@ def plan(  # noqa: PLR0913  independent options
 ) -> Plan:
     """Put every request that has no answer yet into parts, on disk as a whole or not at all.
 
-    What was sent MAX_ATTEMPTS times is not planned again.
+    What was sent MAX_ATTEMPTS times is not planned again. What the endpoint rejects online goes into a batch,
+    where it may be taken.
 
     Args:
         state: the state of the run.

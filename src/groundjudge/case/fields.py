@@ -486,25 +486,31 @@ def _read_side(side: object, main_field: str) -> FieldValues:
 def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]:
     """The keys and values of an exchange, as a row without sides would have them.
 
-    The second value says whether the outputs have a context.
+    Of one field the outputs' value counts before that of the inputs, and that before the references'. The
+    thread of the inputs goes ahead of that of the outputs, if these are only what the application added;
+    otherwise it is the query, or the conversation beside one.
+
+    Returns:
+        The keys and values, and whether the outputs have a context, which then is not to be looked for
+        elsewhere.
     """
     inputs, outputs, references = [_read_side(row.get(side), field) for side, field in SIDES.items()]
     reference_thread = references.pop("messages", None)
     references.setdefault("reference", reference_thread)
 
-    earlier_thread = try_read_field("messages", inputs.pop("messages", None))
-    thread = try_read_field("messages", outputs.get("messages"))
-    if thread is not None:
-        outputs["messages"] = thread
-    if is_list(earlier_thread) and is_list(thread):
-        asks_again = any(message.role == "user" for message in thread)
+    thread_of_inputs = try_read_field("messages", inputs.pop("messages", None))
+    thread_of_outputs = try_read_field("messages", outputs.get("messages"))
+    if thread_of_outputs is not None:
+        outputs["messages"] = thread_of_outputs
+    if is_list(thread_of_inputs) and is_list(thread_of_outputs):
+        asks_again = any(message.role == "user" for message in thread_of_outputs)
         if not asks_again:
             # The outputs are only what the application added to the thread.
-            outputs["messages"] = (*earlier_thread, *thread)
-    elif earlier_thread is not None:
+            outputs["messages"] = (*thread_of_inputs, *thread_of_outputs)
+    elif thread_of_inputs is not None:
         field_name = "conversation" if "query" in inputs else "query"
-        inputs.setdefault(field_name, earlier_thread)
-        tool_results = _tool_results(earlier_thread)
+        inputs.setdefault(field_name, thread_of_inputs)
+        tool_results = _tool_results(thread_of_inputs)
         if tool_results:
             inputs.setdefault("context", tool_results)
     if "messages" not in outputs:

@@ -30,10 +30,11 @@ def _verdict_fields(verdict: Verdict) -> dict[str, str]:
         fields["error"] = _failure_text(verdict.error)
     if verdict.score is not None:
         passed = "passed" if verdict.passed else "not passed"
-        if verdict.weakest is None:
-            fields["score"] = f"{verdict.score:.4g}, {passed}"
-        else:
-            fields["score"] = f"{verdict.score:.4g}, weakest {verdict.weakest:.4g}, {passed}"
+        others = {**verdict.scores}
+        if verdict.weakest is not None:
+            others["weakest"] = verdict.weakest
+        scores = [f"{verdict.score:.4g}", *(f"{name} {score:.4g}" for name, score in others.items())]
+        fields["score"] = f"{', '.join(scores)}, {passed}"
     if verdict.value is not None:
         fields["value"] = f"{verdict.value:g}"
     if verdict.label:

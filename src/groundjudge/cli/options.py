@@ -147,7 +147,7 @@ class RowOptions:
     def case_file(
         self, cases: str, judges: Iterable[AnyJudge], kept_ids: Iterable[str] | None = None
     ) -> CaseFile:
-        """Make the file of cases for the judges; the rows with these ids are kept."""
+        """Make the file of cases for the judges; of all its rows, those with these ids stay at hand."""
         return CaseFile(
             cases,
             frozenset(kept_ids or ()),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeAlias
 
+from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.answers import Probabilities
 from groundjudge.decisions.question import Question
-from groundjudge.decisions.state import SourceSentence
+from groundjudge.rubric.parts import evidence_of
 from groundjudge.text.words import Word, words
 from groundjudge.verdict import Evidence
 
@@ -22,9 +23,6 @@ MIN_OF_LIKELIEST = 0.5
 
 MAX_FOR_NONE = 0.5
 """If it is more probable than this that no sentence supports it, there is no evidence."""
-
-EVIDENCE_KEPT = 64
-"""Quotes that are kept: one sentence of the source may support several of a response."""
 
 FUNCTION_WEIGHT = 0.4
 SPECIAL_WEIGHT = 100.0
@@ -119,15 +117,4 @@ def find_evidence(
     indices = [index for index, probability in enumerate(probabilities) if index and probability >= least]
     indices.sort(key=probabilities.__getitem__, reverse=True)
     numbers = [int(question.keys[index]) for index in indices[:MAX_CHOSEN]]
-    return tuple(_evidence_of(source[number - 1]) for number in numbers)
-
-
-@lru_cache(EVIDENCE_KEPT)
-def _evidence_of(sentence: SourceSentence) -> Evidence:
-    return Evidence(
-        quote=sentence.text,
-        document=sentence.document,
-        start=sentence.start,
-        end=sentence.end,
-        exact=True,
-    )
+    return tuple(evidence_of(source[number - 1], number) for number in numbers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundjudge.decisions.question import Question, system_one_questions
-from groundjudge.decisions.state import NO_SENTENCES, RULES, Sentences
+from groundjudge.decisions.state import RULES
 from groundjudge.rubric.rubric import Request
 
 
@@ -20,12 +20,10 @@ class Inquiry:
         state: what it is shown, as JSON data: the rules under "rules", and the case under the names of its
             fields.
         questions: what it is asked.
-        sentences: the sentences of the case that have numbers in the state.
     """
 
     state: Mapping[str, Any]
     questions: tuple[Question, ...]
-    sentences: Sentences = NO_SENTENCES
 
     @property
     def key(self) -> str:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from groundjudge.case.numbered import Sentences
 from groundjudge.decisions.block import (
     MAX_OPTIONS,
     NUMBER,
@@ -22,7 +23,7 @@ from groundjudge.decisions.block import (
 )
 from groundjudge.decisions.evidence import SourceIndex, SourceNumbers
 from groundjudge.decisions.question import Option, Question
-from groundjudge.decisions.state import RULES, Sentences, inputs_by_name
+from groundjudge.decisions.state import RULES, inputs_by_name
 from groundjudge.errors import PromptError, first_fault
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies.value import label_of, write_number
@@ -30,8 +31,9 @@ from groundjudge.replies.weighted import is_weighable
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.scale import fold_label
 
-VERDICT, SENTENCE, NO_CLAIM = "verdict", "sentence", "no_claim"
-"""The ids of the question of a judge with one value, and of that about each sentence; an option there."""
+VERDICT, SENTENCE, WHOLE, NO_CLAIM = "verdict", "sentence", "whole", "no_claim"
+"""The ids of the question of a judge with one value, of that about each sentence, and of that about all of
+them; an option of that about each."""
 
 LETTERS = "ABCDEFGHIJ"
 
@@ -127,7 +129,8 @@ class Questionnaire:
 
     Attributes:
         rules: what holds for all questions; "" for none.
-        questions: one for each value, or one about each sentence.
+        questions: one for each value, or one about each sentence and, of a format that has the place, one
+            about all of them.
     """
 
     rules: str
@@ -138,6 +141,13 @@ class Questionnaire:
         """The question that is asked about each sentence of the response; None if there is none."""
         if self.questions[0].id == SENTENCE:
             return self.questions[0]
+        return None
+
+    @property
+    def whole(self) -> JudgeQuestion | None:
+        """The question whether all that the response claims is borne out; None if there is none."""
+        if self.questions[-1].id == WHOLE:
+            return self.questions[-1]
         return None
 
 
@@ -162,7 +172,9 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
         raise _error(prompt, first_fault(error)) from error
     ids = [question.id for question in questions.ask]
     expected_ids = [VERDICT]
-    if reply_format.parts_are_sentences:
+    if reply_format.numbers_sentences:
+        expected_ids = [SENTENCE, WHOLE]
+    elif reply_format.parts_are_sentences:
         expected_ids = [SENTENCE]
     elif reply_format.part_names:
         expected_ids = [*reply_format.part_names]
@@ -310,6 +322,8 @@ def _derive(rubric: Rubric) -> Questionnaire:
     wants = "add `questions:` to the front matter, with"
     if reply_format.parts_are_sentences:
         fault = f"its replies rate each sentence: {wants} a question of the id `{SENTENCE}`"
+        if reply_format.numbers_sentences:
+            fault += f", and one of the id `{WHOLE}`"
         raise _error(prompt, fault, "no_questions")
     if reply_format.part_names:
         names = ", ".join(f"`{name}`" for name in reply_format.part_names)
@@ -411,14 +425,16 @@ def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[
     sentence_question = questionnaire.sentence
     if sentence_question is None:
         return tuple(make_question(question) for question in questionnaire.questions)
-    # All of one kind, then all of the other: `read_verdict` tells them apart by their places.
+    # All of one kind, then all of the other: `read_verdict` tells them apart by their ids.
     questions = [make_question(sentence_question, number) for number in range(1, len(sentences.response) + 1)]
     evidence = sentence_question.evidence
     if evidence is not None and sentences.source:
         index = SourceIndex(sentences.source)
         for number, sentence in enumerate(sentences.response, 1):
-            source_numbers = index.offered_for(sentence)
+            source_numbers = index.offered_for(sentence.text)
             questions.append(
                 make_evidence_question(evidence.instructions, evidence.none, number, source_numbers)
             )
+    if questionnaire.whole is not None:
+        questions.append(make_question(questionnaire.whole))
     return tuple(questions)

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from groundjudge.case.numbered import Sentences
 from groundjudge.decisions.answers import AnswerError, Answers
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
 from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, JudgeQuestion, Questionnaire
-from groundjudge.decisions.state import Sentences
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
+from groundjudge.replies.numbered import contradict
 from groundjudge.replies.reply import Reply
+from groundjudge.replies.shares import SHARE_MISMATCH
 from groundjudge.rubric.parts import EVIDENCE_NOT_FOUND
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Evidence, Part, Verdict
@@ -37,7 +39,7 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
             evidence may be missing: the score does not depend on it.
     """
     if questionnaire.sentence is not None:
-        return _read_sentences(questionnaire.sentence, request, answers, reply)
+        return _read_sentences(questionnaire, request, answers, reply)
     if questionnaire.questions[0].id == VERDICT:
         return _read_one_answer(questionnaire.questions[0], request, answers, reply)
     return _read_parts(questionnaire.questions, request, answers, reply)
@@ -72,16 +74,16 @@ def _read_parts(
 ) -> Verdict:
     """Make a part, such as "recall", of the answer to each question."""
     parts: list[Part] = []
-    values: list[AnswerValue] = []
+    readings: list[PartReading] = []
     for question in questions:
         probabilities = answers.probabilities.get(question.id)
         if probabilities is None:  # `_refuse_missing` says so, with the parts that there are
             continue
         value = value_of(question, probabilities, request.rubric.scale)
-        values.append(value)
+        readings.append(PartReading(question.id, value.expected))
         parts.append(_make_part(question.id, value, reason_of(value.shares)))
     _refuse_missing(inquiry_of(request).questions, answers, parts, reply)
-    return _verdict_of(parts, values, request, reply)
+    return _verdict_of(parts, Reading(None, parts=tuple(readings)), request, reply)
 
 
 def _warnings_on(request: Request) -> tuple[str, ...]:
@@ -91,14 +93,20 @@ def _warnings_on(request: Request) -> tuple[str, ...]:
     return ("content_not_shown",)
 
 
-def _read_sentences(question: JudgeQuestion, request: Request, answers: Answers, reply: Reply) -> Verdict:
+def _read_sentences(
+    questionnaire: Questionnaire, request: Request, answers: Answers, reply: Reply
+) -> Verdict:
     """Make a part for each sentence of the response, with the evidence that was chosen for it."""
-    inquiry = inquiry_of(request)
-    questions, sentences = inquiry.questions, inquiry.sentences
-    n_sentences = len(sentences.response)
-    # `list_questions` puts those of evidence behind those of the sentences.
-    evidence_questions = {evidence.id: evidence for evidence in questions[n_sentences:]}
-    values: list[AnswerValue] = []
+    sentences = request.sentences or Sentences()
+    required: list[Question] = []
+    evidence_questions: dict[str, Question] = {}
+    for asked in inquiry_of(request).questions:
+        if asked.id.startswith("e"):
+            evidence_questions[asked.id] = asked
+        else:
+            required.append(asked)
+    question = questionnaire.questions[0]
+    readings: list[PartReading] = []
     parts: list[Part] = []
     warnings: list[str] = []
     if evidence_questions and len(sentences.source) > MAX_OFFERED:
@@ -120,10 +128,24 @@ def _read_sentences(question: JudgeQuestion, request: Request, answers: Answers,
             if warning:
                 warnings.append(warning)
         part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()
-        values.append(value)
-        parts.append(_make_part(sentence, value, value.shares, evidence=evidence, warnings=part_warnings))
-    _refuse_missing(questions[:n_sentences], answers, parts, reply)
-    return _verdict_of(parts, values, request, reply, warnings)
+        readings.append(PartReading(sentence.text, value.expected))
+        place = {"number": number, "start": sentence.start, "end": sentence.end}
+        found = {"evidence": evidence, "warnings": part_warnings}
+        parts.append(_make_part(sentence.text, value, value.shares, **place, **found))
+    _refuse_missing(required, answers, parts, reply)
+    mean: float | None = None
+    whole: float | None = None
+    expected_values = [reading.value for reading in readings if reading.value is not None]
+    if questionnaire.whole is not None:
+        probabilities = answers.probabilities[questionnaire.whole.id]
+        whole = value_of(questionnaire.whole, probabilities, request.rubric.scale).score
+        claims = [part.score for part in parts if part.score is not None]
+        if claims and whole is not None and contradict(claims, whole):
+            warnings.append(SHARE_MISMATCH)
+    elif expected_values:
+        mean = fmean(expected_values)
+    reading = Reading(mean, parts=tuple(readings), whole=whole)
+    return _verdict_of(parts, reading, request, reply, warnings)
 
 
 def _evidence_for(
@@ -164,32 +186,21 @@ def _make_part(
 
 
 def _verdict_of(
-    parts: Sequence[Part],
-    values: Sequence[AnswerValue],
-    request: Request,
-    reply: Reply,
-    warnings: Sequence[str] = (),
+    parts: Sequence[Part], reading: Reading, request: Request, reply: Reply, warnings: Sequence[str] = ()
 ) -> Verdict:
-    """Make the verdict of parts, each with its value; that of sentences has their mean."""
+    """Make the verdict of parts, and of what their answers say by the mean of each."""
     rubric = request.rubric
-    readings: list[PartReading] = []
-    expected_values: list[float] = []
-    for part, value in zip(parts, values, strict=True):
-        readings.append(PartReading(part.name, value.expected))
-        if value.expected is not None:
-            expected_values.append(value.expected)
-    mean: float | None = None
-    if rubric.format.parts_are_sentences and expected_values:
-        mean = fmean(expected_values)
+    score = rubric.format.score(reading, rubric.scale)
     return rubric.make_verdict(
         reply,
         request.case,
-        rubric.format.score(Reading(mean, parts=tuple(readings)), rubric.scale),
+        score,
         tuple(parts),
-        value=mean,
+        scores={} if score is None else rubric.format.scores(reading, rubric.scale),
+        value=reading.value,
         reason=reason_of(""),
         warnings=(*dict.fromkeys(warnings), *_warnings_on(request)),
-        confidence=min((value.confidence for value in values), default=None),
+        confidence=min((part.confidence for part in parts if part.confidence is not None), default=None),
     )
 
 

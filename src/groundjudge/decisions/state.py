@@ -7,15 +7,14 @@ be fenced, and none can leave its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.data import as_json, is_list, is_mapping
+from groundjudge.case.numbered import Sentences, SourceSentence, by_document, cut_documents
 from groundjudge.case.shapes import is_blank, text_of
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
-from groundjudge.text.sentences import sentences
 
 RULES = "rules"
 """The name of the rules in the state."""
@@ -25,32 +24,6 @@ TOOL_RESULT = "tool result"
 
 DEEPEST = 20
 """How deeply the arguments of tools' calls are nested as data; deeper ones are text. Endpoints limit it."""
-
-
-class SourceSentence(NamedTuple):
-    """A sentence of the context: `case.context[document].content[start:end] == text`."""
-
-    text: str
-    document: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """The numbered sentences of a case; the first has the number 1.
-
-    Attributes:
-        source: those of the context.
-        response: those of the response, where each is asked about.
-    """
-
-    source: Sequence[SourceSentence] = ()
-    response: Sequence[str] = ()
-
-
-NO_SENTENCES = Sentences()
-"""No sentence of the case has a number."""
 
 
 def inputs_by_name(inputs: Iterable[Input]) -> dict[str, Input]:
@@ -67,63 +40,54 @@ def inputs_by_name(inputs: Iterable[Input]) -> dict[str, Input]:
     return named_inputs
 
 
-def make_state(
-    case: Case, inputs: Iterable[Input], rules: str, *, has_sentences: bool
-) -> tuple[dict[str, Any], Sentences]:
-    """Make the state of a case.
+def make_state(case: Case, inputs: Iterable[Input], rules: str, sentences: Sentences) -> dict[str, Any]:
+    """Make the state of a case: the rules, if there are any, and the values of the inputs that were given.
 
     Args:
         case: the case.
         inputs: what is shown of it.
         rules: what holds for all questions; "" for none.
-        has_sentences: whether the sentences of the response are numbered.
-
-    Returns:
-        The rules, if there are any, and the values of the inputs that were given; and the sentences that have
-        numbers.
+        sentences: the sentences of the context, and of the response if each is asked about.
     """
     state: dict[str, Any] = {}
     if rules:
         state[RULES] = rules
-    source: list[SourceSentence] = []
-    response: list[str] = []
     for name, prompt_input in inputs_by_name(inputs).items():
         value = prompt_input.value(case)
         if value is None:
             continue
         if name == "context":
-            state[name] = _documents(value, source)
+            state[name] = _documents(value, sentences.source)
         elif prompt_input.is_custom and prompt_input.type == "documents":
-            state[name] = _documents(value, [])
-        elif name == "response" and has_sentences:
-            spans = sentences(case.response_text)
-            response = [span.text for span in spans]
+            state[name] = _documents(value, cut_documents(value))
+        elif name == "response" and sentences.response:
             shown_response = without_control_tokens(case.response_text)
-            state[name] = _number([shown_response[span.start : span.end] for span in spans], 1)
+            texts = [shown_response[span.start : span.end] for span in sentences.response]
+            state[name] = _number(texts, 1)
         else:
             state[name] = _plain_value(value, prompt_input)
-    return state, Sentences(source, response)
+    return state
 
 
-def _documents(documents: Sequence[Document], source: list[SourceSentence]) -> list[dict[str, Any]]:
-    """Return documents that are not blank, with their sentences, which are added to the source."""
+def _documents(documents: Sequence[Document], source: Sequence[SourceSentence]) -> list[dict[str, Any]]:
+    """Return documents that are not blank, with their numbered sentences."""
     entries: list[dict[str, Any]] = []
+    numbered = by_document(source)
+    first = 1
     for index, document in enumerate(documents):
         if is_blank(document):
             continue
         is_tool_result = document.kind == "tool"
-        spans = sentences(document.content)
         # No sign is added or removed: places are the same.
         content = without_control_tokens(document.content)
-        texts = [content[span.start : span.end] for span in spans]
+        texts = [content[sentence.start : sentence.end] for sentence in numbered[index]]
         entry: dict[str, Any] = {}
         if document.title.strip():
             entry["title"] = without_control_tokens(document.title)
         entry["kind"] = TOOL_RESULT if is_tool_result else document.kind
-        entry["sentences"] = _number(texts, len(source) + 1)
+        entry["sentences"] = _number(texts, first)
         entries.append(entry)
-        for span in spans:
-            source.append(SourceSentence(span.text, index, span.start, span.end))
+        first += len(texts)
     return entries
 
 

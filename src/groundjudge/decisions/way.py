@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from groundjudge.case.case import Case
+from groundjudge.case.numbered import Sentences, cut_documents, number_sentences
 from groundjudge.decisions.answers import AnswerError, Answers, read_answers
 from groundjudge.decisions.inquiry import Inquiry, inquiry_of
 from groundjudge.decisions.question import Question
@@ -51,7 +52,7 @@ class DecisionWay:
             message = f"{rubric.name}: `{name}` {NO_MEANING}, which only gives probabilities: leave it out"
             raise PromptError("no_decision", message, name)
         questionnaire = questionnaire_of(rubric)
-        best = _best_score(rubric, questionnaire)
+        best = _highest_score(rubric, questionnaire)
         # No case could pass: that is seen now, and not from a run of failures.
         if best is not None and not passes(best, rubric.threshold):
             fault = f"`threshold` is {rubric.threshold:g}, and its questions can reach {best:g}: lower it"
@@ -61,11 +62,13 @@ class DecisionWay:
     def ask(self, rubric: Rubric, case: Case) -> Request:
         """Make the request with all questions about a case."""
         rubric.prompt.check(case, rubric.blank_fields)
-        has_sentences = self.questionnaire.sentence is not None
-        rules = self.questionnaire.rules
-        state, sentences = make_state(case, rubric.inputs, rules, has_sentences=has_sentences)
+        if self.questionnaire.sentence is None:
+            sentences = Sentences(cut_documents(case.context or ()))
+        else:
+            sentences = number_sentences(case)
+        state = make_state(case, rubric.inputs, self.questionnaire.rules, sentences)
         questions = list_questions(self.questionnaire, sentences)
-        return Request((), {}, rubric, case, payload=Inquiry(state, questions, sentences))
+        return Request((), {}, rubric, case, sentences, payload=Inquiry(state, questions))
 
     async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
         """Ask all questions, and once more what is refused or missing, at most `max_reasks` times.
@@ -148,8 +151,8 @@ def _options_without_meaning(rubric: Rubric) -> list[str]:
     return options
 
 
-def _best_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None:
-    """Return the score that decides if the best option of each question is chosen; None without a score.
+def _highest_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None:
+    """Return the highest score that the questions allow for what decides; None if none has a score.
 
     It is .95, and not 1, where the best option of a question is 95 on a scale up to 100.
     """
@@ -157,7 +160,8 @@ def _best_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None:
     parts: tuple[PartReading, ...] = ()
     if rubric.format.part_names or rubric.format.parts_are_sentences:
         parts = tuple(PartReading(question.id, question.best_value) for question in questions)
-    best = rubric.format.score(Reading(questions[0].best_value, parts=parts), rubric.scale)
+    whole = None if questionnaire.whole is None else 1.0
+    best = rubric.format.score(Reading(questions[0].best_value, parts=parts, whole=whole), rubric.scale)
     scores = [rubric.scale.score(part.value) for part in parts if part.value is not None]
     if best is not None and rubric.passes == "weakest" and scores:
         return min(scores)

@@ -116,13 +116,8 @@ class BaseJudge(ABC):
     @cached_property
     def part_names(self) -> tuple[str, ...]:
         """The names of the scores that each verdict, and each of its votes, has besides the headline."""
-        part_names: list[str] = []
-        for name in self.rubrics[0].format.part_names:
-            if all(name in rubric.format.part_names for rubric in self.rubrics):
-                part_names.append(name)
-        if all(rubric.passes == "weakest" for rubric in self.rubrics):
-            part_names.append("weakest")
-        return tuple(part_names)
+        names = [_score_names(rubric) for rubric in self.rubrics]
+        return tuple(name for name in names[0] if all(name in others for others in names))
 
     def key(self, case: CaseLike) -> str:
         """Return the key of the verdicts on a case, before and after it is judged.
@@ -340,6 +335,14 @@ async def ask_vote(judge: Judge, number: int, case: Case, conversation: Conversa
         vote = await judge.ajudge(case, conversation.around, conversation.ask)
         report(vote)
     return vote
+
+
+def _score_names(rubric: Rubric) -> dict[str, None]:
+    """Return the names of the scores that a verdict has besides the headline, in order."""
+    names = [*rubric.format.part_names, *rubric.format.score_names]
+    if rubric.passes == "weakest":
+        names.append("weakest")
+    return dict.fromkeys(names)
 
 
 def identity_of_requests(judge: Judge) -> object:

@@ -87,6 +87,7 @@ def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Ma
     lowest = _lowest_turn(list(verdicts.values()))
     changes: dict[str, Any] = {
         "score": deciding_score(lowest),
+        "scores": {},
         "weakest": None,  # the lowest turn's is in the score already
         "reason": " ".join(sentences),
         "parts": tuple(parts),

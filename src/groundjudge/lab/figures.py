@@ -471,12 +471,12 @@ def rows_right(first: Sample, second: Sample) -> list[tuple[bool, bool]]:
 def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
     """The figures with their intervals.
 
-    Those of `WILSON` are Wilson's (1927) at the effective number of rows: that at which a share varies as it
-    does among the resamples. For independent rows it is their number, for others less. All others hold the
-    middle 95 % of the resampled figures, and the figure itself.
+    Shares, which `WILSON` names, have Wilson's interval (1927). It counts as many rows as would make a share
+    vary as it does among the resamples: all of them if they are independent, and fewer in groups. All other
+    intervals hold the middle 95 % of the resampled figures, and the figure itself.
 
     Args:
-        draws: the figures.
+        draws: for each figure itself, and behind it those of the resamples.
         groups: the group of each row that they were computed from, shape (rows,).
     """
     n_groups = np.unique(groups).size

@@ -26,7 +26,7 @@ LENGTH_OF_KEYS = 16
 """Characters. A shorter value in the environment may be a word that a reply has for another reason."""
 
 SECRET_NAME = compile_when_used(
-    r"key|secret|password|credential|authorization|(?<!max_)(?:^|[_-])token$", re.IGNORECASE
+    r"key|secret|password|credential|authorization|(?:^|(?<!max)[_-])token$", re.IGNORECASE
 )
 """Names of settings and variables that hold secrets."""
 

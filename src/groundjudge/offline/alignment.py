@@ -273,6 +273,13 @@ def _end_of_match(
 
     One difference is fine: a word of the sentence that the claim leaves out, or a pronoun of it for which the
     claim names what the sentence before begins with.
+
+    Args:
+        keys: the content words of the claim.
+        links: the linking words ahead of each of them, and behind the last.
+        wording: the sentence.
+        start: the place of its first word that is compared.
+        limits_ahead: words that say less of what follows them, such as "only": none of them may be left out.
     """
     claim_place, place = 0, start
     lacks_link = lacks_word = names_subject = False

@@ -162,10 +162,14 @@ class _Reader:
         return agrees is not denies and is_negated is denies and self._question_keys <= _keys_of_all(backing)
 
     def _is_talk(self, keys: frozenset[str], other_keys: frozenset[str]) -> bool:
-        """Whether a sentence is made of words of conversation alone; a bare yes or no is an answer.
+        """Whether a sentence is made of words of conversation alone, as "Thanks!" is.
 
-        Beside a greeting a few others are fine if no source has them and nothing is denied: "Sorry for the
-        delay!"
+        A word that answers a question claims something: "Yes.", and "Of course!" to a question. Beside a
+        greeting a few others are fine if no source has them and nothing is denied: "Sorry for the delay!"
+
+        Args:
+            keys: the words of the sentence.
+            other_keys: those that are not of conversation.
         """
         greets = not self._greetings.isdisjoint(keys)
         answers = self._vocabulary("yes") | self._vocabulary("no")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundjudge.case.case import Case
+from groundjudge.case.numbered import Sentences
 from groundjudge.case.shapes import text_of
 from groundjudge.errors import ModelError
 from groundjudge.offline.alignment import read_sources
@@ -93,7 +95,7 @@ class OfflineModel:
             reading = _read_passage(rubric, case, claims, texts)
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
         else:
-            reading = _read_response(rubric, case, claims, texts)
+            reading = _read_response(rubric, case, claims, texts, request.sentences)
             is_decided = all(claim.finding in {"backed", "claims nothing"} for claim in claims)
         limits = f"({LIMITS})"
         if rubric.format.parts_are_sentences:  # a scorecard has no place for a reason beside its quotes
@@ -129,7 +131,13 @@ def _source_texts(rubric: Rubric, case: Case) -> list[str]:
     return []
 
 
-def _read_response(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:
+def _read_response(
+    rubric: Rubric,
+    case: Case,
+    claims: Sequence[Claim],
+    texts: Sequence[str],
+    sentences: Sentences | None,
+) -> Reading:
     """What is said of a response: it is worth as much as the sentence with the lowest score."""
     real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
     value: float | None = None
@@ -144,13 +152,45 @@ def _read_response(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: S
     elif rubric.scale.without_score is None:
         value, label = _value_of(rubric, Claim("", "backed", STATES_NOTHING))
     parts: list[PartReading] = []
-    if rubric.format.parts_are_sentences:
+    whole: float | None = None
+    if sentences is not None:
+        starts = [(sentence.document, sentence.start) for sentence in sentences.source]
+        for number, claim in enumerate(claims, 1):
+            parts.append(_numbered_part(rubric, claim, texts, number, starts))
+        whole = min((_score_of(rubric, claim) for claim in real_claims), default=1.0)
+    elif rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in claims], case.response_text)
         for claim in claims:
             if claim.sentence in to_rate:
                 parts.append(_sentence_part(rubric, claim, texts))
     level = label_of(value, rubric.levels) or ""
-    return Reading(value, _reason_of(claims, texts), tuple(parts), level, label=label, shares=shares)
+    return Reading(
+        value, _reason_of(claims, texts), tuple(parts), level, label=label, shares=shares, whole=whole
+    )
+
+
+def _numbered_part(
+    rubric: Rubric,
+    claim: Claim,
+    texts: Sequence[str],
+    number: int,
+    starts: Sequence[tuple[int, int]],
+) -> PartReading:
+    """A sentence with its value, and the numbers of the sentences of the source as its evidence.
+
+    Args:
+        rubric: the judge's.
+        claim: what was found of the sentence.
+        texts: the source.
+        number: that of the sentence.
+        starts: the document and the beginning of each sentence of the source.
+    """
+    part = _sentence_part(rubric, claim, texts)
+    sources: list[int] = []
+    if part.quotes:
+        # A passage is a sentence, or lies in one.
+        sources = [bisect_right(starts, passage[:2]) for passage in claim.passages]
+    return replace(part, quotes=(), number=number, sources=tuple(sources))
 
 
 def _sentence_part(rubric: Rubric, claim: Claim, texts: Sequence[str]) -> PartReading:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import FIELD_NAMED
+from groundjudge.case.numbered import Sentences, by_document
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
 from groundjudge.prompt.fences import Block, attribute, without_control_tokens
 from groundjudge.verdict import Frozen
@@ -50,15 +51,21 @@ class Input(Frozen):
             return case.metadata_value(self.name, self.type)
         return case.value(self.field)
 
-    def block(self, case: Case) -> Block:
+    def block(self, case: Case, sentences: Sentences | None = None) -> Block:
         """The value as a block of text: documents as numbered blocks inside it, other lists as JSON.
+
+        Args:
+            case: the case.
+            sentences: those of the case, if context and response are shown as numbered sentences.
 
         Raises:
             CaseError: as for `value`.
         """
         value = self.value(case)
         if self.field == "context" or (self.is_custom and self.type == "documents"):
-            return Block(self.name, _document_blocks(value or ()))
+            return Block(self.name, _document_blocks(value or (), sentences))
+        if sentences is not None and self.field == "response":
+            return Block(self.name, _number_lines([span.text for span in sentences.response], 1))
         return Block(self.name, without_control_tokens(self._text(value)))
 
     def _text(self, value: Any) -> str:  # noqa: ANN401  any field's value
@@ -75,10 +82,18 @@ class Input(Frozen):
         return json.dumps(entries, ensure_ascii=False)
 
 
-def _document_blocks(documents: Sequence[Document]) -> tuple[Block, ...]:
+def _number_lines(texts: Sequence[str], first: int) -> str:
+    """Write sentences on a line each behind their numbers; none of them can begin another line."""
+    lines = [f"{number} | {' '.join(text.split())}" for number, text in enumerate(texts, first)]
+    return without_control_tokens("\n".join(lines))
+
+
+def _document_blocks(documents: Sequence[Document], sentences: Sentences | None) -> tuple[Block, ...]:
     """Number the documents that are not blank; a tool result is marked as one by its kind and its title."""
     blocks: list[Block] = []
-    for document in documents:
+    numbered = {} if sentences is None else by_document(sentences.source)
+    first = 1
+    for index, document in enumerate(documents):
         if is_blank(document):
             continue
         attributes = attribute("number", str(len(blocks) + 1))
@@ -90,7 +105,12 @@ def _document_blocks(documents: Sequence[Document]) -> tuple[Block, ...]:
                 title = f"{TOOL_TITLE} {title}".strip()
         if title.strip():
             attributes += attribute("title", title)
-        content = without_control_tokens(document.content.strip())
+        if sentences is None:
+            content = without_control_tokens(document.content.strip())
+        else:
+            texts = [sentence.text for sentence in numbered[index]]
+            content = _number_lines(texts, first)
+            first += len(texts)
         blocks.append(Block("document", content, attributes))
     return tuple(blocks)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
+from groundjudge.case.numbered import Sentences
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, name_list
 from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
@@ -199,7 +200,9 @@ class Prompt(Frozen):
         message += f" The case has: {name_list(case.field_names()) or 'nothing'}"
         raise CaseError("missing_field", message, missing[0].field)
 
-    def render(self, case: Case, blank_fields: Collection[str] = ()) -> tuple[Mapping[str, str], ...]:
+    def render(
+        self, case: Case, blank_fields: Collection[str] = (), sentences: Sentences | None = None
+    ) -> tuple[Mapping[str, str], ...]:
         """Make the chat messages for a case: the file's text, with fenced values for its placeholders.
 
         The tags of a case end in a code that is made from the values that the prompt shows, and is in none
@@ -208,6 +211,7 @@ class Prompt(Frozen):
         Args:
             case: the case.
             blank_fields: as for `check`.
+            sentences: those of the case, if it is shown as numbered sentences.
 
         Returns:
             One mapping with `role` and `content` for each section.
@@ -216,7 +220,7 @@ class Prompt(Frozen):
             CaseError: `missing_field`, as for `check`.
         """
         self.check(case, blank_fields)
-        blocks = [prompt_input.block(case) for prompt_input in self.inputs]
+        blocks = [prompt_input.block(case, sentences) for prompt_input in self.inputs]
         code = code_for(blocks)
         values = {block.name: fence_block(block, code) for block in blocks}
         messages: list[Mapping[str, str]] = []
@@ -227,9 +231,12 @@ class Prompt(Frozen):
             messages.append({"role": role, "content": "".join(texts)})
         return tuple(messages)
 
-    def quoted(self, case: Case, texts: Iterable[str]) -> str:
-        """Put texts from a reply or a response between the tags of the case's values; "" for none."""
-        code = code_for([prompt_input.block(case) for prompt_input in self.inputs])
+    def quoted(self, case: Case, texts: Iterable[str], sentences: Sentences | None = None) -> str:
+        """Fence texts from a reply or a response, with the code of the case's own tags; "" for none.
+
+        So the message that asks again can quote them, and nothing in them is an instruction.
+        """
+        code = code_for([prompt_input.block(case, sentences) for prompt_input in self.inputs])
         quotes: list[str] = []
         for text in texts:
             # The code is in none of the case's values, but a model that was shown it may have repeated it.

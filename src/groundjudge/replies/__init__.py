@@ -8,6 +8,7 @@ from groundjudge.replies.adjacent import Adjacent
 from groundjudge.replies.format import Expectation, Format, PartReading, Place, Reading
 from groundjudge.replies.json_object import Json
 from groundjudge.replies.labelled import Banded, Labelled, Line
+from groundjudge.replies.numbered import Numbered
 from groundjudge.replies.plain import Plain
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.scorecard import Scorecard
@@ -19,6 +20,7 @@ FORMATS: Mapping[str, Callable[..., Format]] = {
     "banded": Banded,
     "json": Json,
     "line": Line,
+    "numbered": Numbered,
     "plain": Plain,
     "scorecard": Scorecard,
     "tags": Tags,
@@ -56,6 +58,11 @@ scale: {worst: 0, best: 100}
 reply: {format: scorecard}
 scale: {worst: 0, best: 10}
 """,
+    "numbered": """\
+# a line for each sentence, and one for all: 3 | 12, 14 | it is 31 metres high, not 37 | 4
+reply: {format: numbered}
+scale: {worst: 0, best: 10}
+""",
     "adjacent": """\
 # for each part the lines RECALL_Reasoning:, RECALL_Formula: and RECALL_Weighted_Summed_Score:
 reply: {format: adjacent, names: [recall, precision]}
@@ -64,6 +71,6 @@ scale: {worst: 1, best: 5}
 }
 """For each format when to take it, and front matter to paste into a prompt file and to adapt."""
 
-__all__ = ["Adjacent", "Banded", "Json", "Labelled", "Line", "Plain", "Scorecard", "Tags"]
+__all__ = ["Adjacent", "Banded", "Json", "Labelled", "Line", "Numbered", "Plain", "Scorecard", "Tags"]
 __all__ += ["Expectation", "Format", "Marks", "PartReading", "Place", "PlacedFormat", "Reader", "Reading"]
 __all__ += ["write_value"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from groundjudge.case.numbered import Sentences
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
@@ -22,10 +23,14 @@ class Expectation(NamedTuple):
         levels: the labels of numbers, by the highest number that bears them. The label of a number may stand
             beside it.
         response: the response, all sentences of which a scorecard must rate; None if it is not known.
+        sentences: the numbered sentences that the prompt showed; None if they are not known.
+        earlier: what stays of an earlier reply, which this one completes; "" for nothing.
     """
 
     levels: Mapping[float, str] = MappingProxyType({})
     response: str | None = None
+    sentences: Sentences | None = None
+    earlier: str = ""
 
 
 NO_EXPECTATION = Expectation()
@@ -42,6 +47,8 @@ class PartReading:
             sentence that claims nothing.
         reason: the explanation; "" if there is none.
         quotes: the quotes given as evidence, not yet checked.
+        number: the number of the sentence; None where sentences have none.
+        sources: the numbers of the source's sentences that are given as evidence.
         label: the label, on a scale of labels; otherwise "".
         span: where the score stands in the reply; None if that is not known.
         distribution: how probable each value is, if the score is weighted by that; the keys are labels on a
@@ -54,6 +61,8 @@ class PartReading:
     quotes: tuple[str, ...] = ()
     label: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
+    number: int | None = None
+    sources: tuple[int, ...] = ()
     distribution: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
 
 
@@ -70,6 +79,7 @@ class Reading:
         warnings: codes for irregularities that did not prevent reading.
         label: the label, on a scale of labels; otherwise "".
         shares: the text in the place of the shares, how probable each value is; "" if there is none.
+        whole: how probably all that the response claims is borne out, 0..1; None if the reply does not say.
         span: where the value stands in the reply; None if that is not known.
     """
 
@@ -80,6 +90,7 @@ class Reading:
     warnings: tuple[str, ...] = ()
     label: str = ""
     shares: str = ""
+    whole: float | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -128,6 +139,16 @@ class Format(Protocol):
         """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
         return False
 
+    @property
+    def numbers_sentences(self) -> bool:
+        """Whether replies name sentences by number, so that the prompt must show their numbers."""
+        return False
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The names of the further scores that `scores` makes of a reading; () if there are none."""
+        return ()
+
     @abstractmethod
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read the reply that a model gave.
@@ -153,6 +174,10 @@ class Format(Protocol):
         if reading.value is None:
             return None
         return scale.score(reading.value)
+
+    def scores(self, reading: Reading, scale: Scale) -> Mapping[str, float]:  # noqa: ARG002  for parts
+        """Further scores of a reading, 0..1, by their names; {} if there is nothing to judge."""
+        return {}
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  for formats that are JSON
         """A JSON schema of the reply; None if replies are not JSON."""

@@ -20,6 +20,9 @@ from groundjudge.text.patterns import compile_when_used
 # The code of shares that cannot be read: of a warning, and of the error that asks again.
 SHARES_UNREADABLE = "shares_unreadable"
 
+# The code of shares that contradict what is stated beside them.
+SHARE_MISMATCH = "share_mismatch"
+
 # How far from 1 the sum of the shares may be.
 TOLERANCE = 0.05
 
@@ -86,7 +89,7 @@ def weigh_stated(
     mean = mean_by_shares(reading.value, shares, scored)
     warnings = reading.warnings
     if shares.get(stated, 0.0) < max(shares.values()):
-        warnings = (*warnings, "share_mismatch")
+        warnings = (*warnings, SHARE_MISMATCH)
     scored_share = sum(share for name, share in shares.items() if name in scored)
     weighed = replace(reading, value=mean, warnings=warnings)
     return WeighedReading(weighed, shares, is_applicable=scored_share >= 1 / 2)

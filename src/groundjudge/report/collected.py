@@ -34,7 +34,7 @@ class JudgeCounts:
     """What is counted of a judge's verdicts, beside their summary.
 
     Attributes:
-        histogram: for each bin of the scores that decide, how many verdicts did not pass and how many did.
+        histogram: for each bin of the scores, how many verdicts did not pass and how many did.
         n_passed: verdicts with a score that passed; "not applicable" passes without one, and is counted by
             itself.
         n_calls: how many times the model was asked.
@@ -73,10 +73,9 @@ class JudgeCounts:
         if verdict.label is not None and verdict.score is not None:
             total, n = self.label_scores.get(verdict.label, (0.0, 0))
             self.label_scores[verdict.label] = (total + verdict.score, n + 1)
-        score = deciding_score(verdict)
-        if score is not None:
+        if verdict.score is not None:
             # A score of 1 belongs to the highest bin.
-            bin_of_score = min(int(score * HISTOGRAM_BINS), HISTOGRAM_BINS - 1)
+            bin_of_score = min(int(verdict.score * HISTOGRAM_BINS), HISTOGRAM_BINS - 1)
             self.histogram[bin_of_score][bool(verdict.passed)] += 1
 
     @property

@@ -103,6 +103,7 @@ function overview(judge) {
       judge.n_ok + judge.n_error ? `Coverage ${percent(Math.floor(judge.coverage * 1000) / 1000)}, ` : "No rows to score, ",
       errors.length ? h("span", { class: "is-bad" }, `${plural(judge.n_error, "error")}: ${errors.join(", ")}`) : "no errors",
       judge.n_not_applicable ? `; ${whole(judge.n_not_applicable)} not applicable` : ""),
+    Object.entries(judge.scores).map(([name, mean]) => h("p", { class: "small" }, `Parts, ${readable(name)}: ${decimals(mean)} on average`)),
     judge.rate ? trueRate(judge.rate) : null);
 }
 
@@ -691,6 +692,7 @@ function details(row, index) {
 
 function outcome(row) {
   const entries = [["Score", decimals(row.score), "mean"], ["Outcome", outcomeOf(row), tone(row)]];
+  for (const [name, score] of row.scores ?? []) entries.push([`Parts, ${readable(name)}`, decimals(score), ""]);
   if (row.weakest !== undefined) entries.push(["Weakest part, which decides", decimals(row.weakest), tone(row)]);
   if (row.value !== undefined) entries.push(["Value on the judge’s scale", short(row.value, 4), ""]);
   if (row.label) entries.push(["Label", readable(row.label), ""]);
@@ -735,32 +737,45 @@ function otherVerdicts(row, index) {
   return items.length ? [h("h4", null, "Other verdicts on this case"), h("ul", { class: "others" }, items)] : null;
 }
 
-// A part is a sentence of the response or an aspect of it, with its value and its quotes.
-function partItem(part, number, judgedCase) {
-  const highlight = (on) => dialog.querySelectorAll(`mark[data-parts~="${number}"]`).forEach((mark) => mark.classList.toggle("on", on));
+// A sentence of the source that a judge named by number beside a low score is what stands against the sentence.
+const isAgainst = (part, quote) => quote.number !== undefined && part.score < UNSUPPORTED;
+
+// Links to the quotes of a part: to each where they have numbers, otherwise to the first.
+function sources(part, judgedCase) {
   const quotes = part.evidence ?? [];
-  const scroll = () => dialog.querySelector(`mark.quote[data-parts~="${number}"]`)?.scrollIntoView({ block: "center" });
-  const count = quotes.length ? plural(quotes.length, "quote") : "";
-  const link = judgedCase?.context && quotes.length
-    ? h("button", { type: "button", class: "plain small", onclick: scroll }, count) : h("span", { class: "small quiet" }, count);
-  const quoted = quotes.filter((quote) => quote.quote).map((quote) => `${quote.near ? "near match: " : ""}“${quote.quote}”`);
+  if (!quotes.length) return h("span");
+  const link = (quote, text) => (judgedCase?.context ? h("button", { type: "button", class: "plain", onclick: () => {
+    dialog.querySelector(`[data-document="${quote.at[0]}"] mark[data-start="${quote.at[1]}"]`)?.scrollIntoView({ block: "center" });
+  } }, text) : text);
+  if (quotes[0].number === undefined) return h("span", { class: "small quiet" }, link(quotes[0], plural(quotes.length, "quote")));
+  const against = isAgainst(part, quotes[0]);
+  return h("span", { class: `small ${against ? "is-bad" : "quiet"}` }, against ? "against it: " : "source: ",
+    quotes.map((quote, index) => [index ? ", " : "", link(quote, String(quote.number))]));
+}
+
+// A part is a sentence of the response or an aspect of it, with its value and its quotes.
+function partItem(part, index, judgedCase) {
+  const quoted = (part.evidence ?? []).filter((quote) => quote.quote)
+    .map((quote) => `${quote.number ? `${quote.number}: ` : ""}${quote.near ? "near match: " : ""}“${quote.quote}”`);
   const why = [part.reason, ...quoted].filter(Boolean).join("\n");
   const look = part.score === undefined ? "quiet" : part.score < UNSUPPORTED ? "is-bad" : part.score < SUPPORTED ? "is-fair" : "is-good";
-  return h("li", { onmouseenter: () => highlight(true), onmouseleave: () => highlight(false), onfocusin: () => highlight(true), onfocusout: () => highlight(false) },
+  return h("li", { "data-parts": index },
     h("span", { class: `score ${look}` }, part.score === undefined ? "n/a" : short(part.value, 2)),
-    h("p", { dir: "auto" }, part.name, h("span", { class: "quiet" }, part.label ? ` — ${readable(part.label)}` : "", part.score === undefined ? ", not applicable" : "")), link, why ? h("p", { class: "why", dir: "auto" }, why) : null,
+    h("p", { dir: "auto" }, part.number ? h("sup", null, `${part.number} `) : null, part.name, h("span", { class: "quiet" }, part.label ? ` — ${readable(part.label)}` : "", part.score === undefined ? ", not applicable" : "")), sources(part, judgedCase), why ? h("p", { class: "why", dir: "auto" }, why) : null,
     part.distribution ? h("details", { class: "why" }, h("summary", null, part.confidence === undefined ? "Probabilities" : `Probabilities, confidence ${decimals(part.confidence)}`), shares(part.distribution)) : null);
 }
 
-const sentenceSpans = (row) => partsOf(row).flatMap((part, number) => (part.at ?? []).map(([start, end]) => ({
-  start, end, number, title: part.score === undefined ? "not applicable" : part.label ? readable(part.label) : `value ${short(part.value, 2)}`,
+const sentenceSpans = (row) => partsOf(row).flatMap((part, index) => (part.at ?? []).map(([start, end]) => ({
+  start, end, index, number: part.number, title: part.score === undefined ? "not applicable" : part.label ? readable(part.label) : `value ${short(part.value, 2)}`,
   look: part.score < UNSUPPORTED ? "unsupported" : part.score < SUPPORTED ? "partly" : "supported",
 })));
 
-const quoteSpans = (row) => partsOf(row).flatMap((part, number) => (part.evidence ?? []).map((quote) => ({
-  document: quote.at[0], start: quote.at[1], end: quote.at[2], number,
-  title: quote.near ? "quoted, near match" : "quoted", look: quote.near ? "quote near" : "quote",
-})));
+const quoteSpans = (row) => partsOf(row).flatMap((part, index) => (part.evidence ?? []).map((quote) => {
+  const against = isAgainst(part, quote);
+  const title = against ? `stands against sentence ${part.number}` : part.number ? `source of sentence ${part.number}` : "quoted";
+  return { document: quote.at[0], start: quote.at[1], end: quote.at[2], index, number: quote.number,
+    title: quote.near ? `${title}, near match` : title, look: `quote${quote.near ? " near" : ""}${against ? " against" : ""}` };
+}));
 
 function material(row, judgedCase) {
   const sentences = sentenceSpans(row), quotes = quoteSpans(row);
@@ -782,7 +797,8 @@ function legend(sentences, quotes) {
   const samples = [
     sentences.some((span) => span.look === "unsupported") && sample("unsupported", "unsupported"),
     sentences.some((span) => span.look === "partly") && sample("partly", "partly supported"),
-    quotes.length > 0 && sample("quote", "quoted as evidence"),
+    quotes.some((span) => !span.look.includes("against")) && sample("quote", "quoted as evidence"),
+    quotes.some((span) => span.look.includes("against")) && sample("quote against", "stands against it"),
   ].filter(Boolean);
   return samples.length ? h("p", { class: "key" }, samples) : null;
 }
@@ -814,16 +830,36 @@ function marked(text, spans) {
     const covering = spans.filter((span) => span.start <= start && end <= span.end);
     if (!covering.length) return piece;
     const looks = [...new Set(covering.flatMap((span) => span.look.split(" ")))].join(" ");
-    const numbers = [...new Set(covering.map((span) => span.number))].join(" ");
-    return h("mark", { class: looks, title: covering[0].title, "data-parts": numbers, "data-start": start, "data-end": end }, piece);
+    const parts = [...new Set(covering.map((span) => span.index))].join(" ");
+    const titles = [...new Set(covering.map((span) => span.title))].join("; ");
+    const number = covering.find((span) => span.start === start)?.number;
+    return h("mark", { class: looks, title: titles, "data-parts": parts, "data-number": number, "data-start": start, "data-end": end }, piece);
   });
 }
 
 // --- mouse and keyboard -------------------------------------------------------------------------
 
+// A sentence, its part and its evidence mark each other; a click on a sentence or on evidence shows the other.
+function markParts(event) {
+  const parts = event.target.closest("[data-parts]")?.dataset.parts.split(" ");
+  if (!parts) return;
+  for (const element of dialog.querySelectorAll("[data-parts]")) {
+    element.classList.toggle("on", element.dataset.parts.split(" ").some((part) => parts.includes(part)));
+  }
+}
+dialog.addEventListener("mouseover", markParts);
+dialog.addEventListener("focusin", markParts);
+
+function showOtherSide(mark) {
+  const otherSide = mark.classList.contains("quote") ? "#response mark" : "mark.quote";
+  const [part] = mark.dataset.parts.split(" ");
+  dialog.querySelector(`${otherSide}[data-parts~="${part}"]`)?.scrollIntoView({ block: "center" });
+}
+
 document.addEventListener("click", (event) => {
-  const row = event.target.closest("tbody#body tr");
+  const row = event.target.closest("tbody#body tr"), mark = event.target.closest("mark[data-parts]");
   if (row && getSelection().isCollapsed) open(Number(row.dataset.row));
+  if (mark && getSelection().isCollapsed) showOtherSide(mark);
   if (event.target === dialog) dialog.close(); // a click on the backdrop
 });
 

@@ -227,8 +227,7 @@ def _change_data(change: ModelChange) -> dict[str, Any]:
 
 def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
     """What the page shows of a verdict; with its case, sentences and quotes are shown in the case's texts."""
-    # Without the case there is no response in which a sentence could be found.
-    response = evidence.Sources([])
+    response: evidence.Sources | None = None
     if case is not None:
         response = evidence.Sources([Document(content=case.response_text)])
     # The replies of votes that agree are left out, which keeps the page small.
@@ -237,6 +236,7 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "id": verdict.case_id,
         "status": verdict.status,
         "score": verdict.score,
+        "scores": _pairs_of(verdict.scores),
         "weakest": verdict.weakest,
         "value": verdict.value,
         "label": verdict.label,
@@ -255,18 +255,18 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "decided_by": verdict.decided_by,
         "attempts": verdict.attempts,
         "latency": round(verdict.latency_s, 4),
-        "parts": [_part_data(part, response, with_quotes=case is None) for part in verdict.parts],
+        "parts": [_part_data(part, response) for part in verdict.parts],
     }
 
 
-def _pairs_of(distribution: Mapping[str, float] | None) -> list[tuple[str, float]]:
-    """Return the pairs of a distribution, which are all that the script of the page reads.
+def _pairs_of(shares: Mapping[str, float] | None) -> list[tuple[str, float]]:
+    """Return the pairs of a mapping, which are all that the script of the page reads.
 
     There are none in {}: an empty list is left out of the data.
     """
-    if distribution is None:
+    if shares is None:
         return []
-    return list(distribution.items())
+    return list(shares.items())
 
 
 def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
@@ -285,22 +285,21 @@ def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
     return without_empty(fields)
 
 
-def _part_data(part: Part, response: evidence.Sources, *, with_quotes: bool) -> dict[str, Any]:
-    """A part, and where its sentence is in the response: offsets in characters, end exclusive."""
-    sentence_spans: list[list[int]] = []
-    # A part is a sentence of the response, or an aspect such as "recall", which is not looked up.
-    is_aspect = part.name.isascii() and part.name.isidentifier() and part.name.islower()
-    if not is_aspect:
-        matches, _ = evidence.find([part.name], response)
-        sentence_spans = [[match.start, match.end] for match in matches]
+def _part_data(part: Part, response: evidence.Sources | None) -> dict[str, Any]:
+    """A part with its evidence, and without the response, which comes with its case, the quotes' texts."""
     quotes: list[dict[str, Any]] = []
     for quote in part.evidence:
-        fields: dict[str, Any] = {"at": [quote.document, quote.start, quote.end], "near": not quote.exact}
+        fields: dict[str, Any] = {
+            "number": quote.number,
+            "at": [quote.document, quote.start, quote.end],
+            "near": not quote.exact,
+        }
         # The text of a quote is needed if it differs from the document's or the context is not shown.
-        if with_quotes or not quote.exact:
+        if response is None or not quote.exact:
             fields["quote"] = quote.quote
         quotes.append(without_empty(fields))
     fields_of_part = {
+        "number": part.number,
         "name": part.name,
         "score": part.score,
         "value": part.value,
@@ -308,10 +307,21 @@ def _part_data(part: Part, response: evidence.Sources, *, with_quotes: bool) -> 
         "confidence": part.confidence,
         "distribution": _pairs_of(part.distribution),
         "reason": part.reason,
-        "at": sentence_spans,
+        "at": [] if response is None else _places_of(part, response),
         "evidence": quotes,
     }
     return without_empty(fields_of_part)
+
+
+def _places_of(part: Part, response: evidence.Sources) -> list[list[int]]:
+    """Where the sentence of a part is in the response: offsets in characters, end exclusive."""
+    if part.start is not None and part.end is not None:
+        return [[part.start, part.end]]
+    # Without a place it is a sentence that was copied, or an aspect such as "recall", which is not looked up.
+    if part.name.isascii() and part.name.isidentifier() and part.name.islower():
+        return []
+    matches, _ = evidence.find([part.name], response)
+    return [[match.start, match.end] for match in matches]
 
 
 def _error_data(error: Failure | None) -> list[str] | None:

@@ -72,11 +72,13 @@ def _worst_verdict(rubric: Rubric, verdict: Verdict, code: str) -> Verdict:
     parts: list[Part] = []
     for name in rubric.format.part_names:
         parts.append(Part(name=name, value=worst, score=score, label=choice))
-    value = None if parts else worst
+    further_scores = dict.fromkeys(rubric.format.score_names, score)
+    value = None if parts or further_scores else worst
     state = "missing" if code == "no_response" else "blank"
     changes: dict[str, Any] = {
         "status": "ok",
         "score": score,
+        "scores": further_scores,
         "value": value,
         "label": choice or label_of(value, rubric.levels),
         "reason": f"The response is {state}.",

@@ -6,12 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from groundjudge.case.case import Case, Document
+from groundjudge.case.numbered import Sentences, SourceSentence
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
 from groundjudge.replies import Reading
 from groundjudge.replies.distribution import confidence_of
-from groundjudge.replies.shares import SHARES_UNREADABLE
+from groundjudge.replies.shares import SHARE_MISMATCH, SHARES_UNREADABLE
+from groundjudge.replies.weighted import scale_values
 from groundjudge.scale import Scale, fold_label
+from groundjudge.text.sentences import Span
 from groundjudge.verdict import Evidence, Part, Verdict
 
 EVIDENCE_NOT_FOUND = "evidence_not_found"
@@ -19,9 +22,16 @@ EVIDENCE_NOT_FOUND = "evidence_not_found"
 
 
 def make_parts(
-    weighed: Reading, reading: Reading, scale: Scale, case: Case | None, n_values: int
+    weighed: Reading,
+    reading: Reading,
+    scale: Scale,
+    case: Case | None,
+    sentences: Sentences | None,
 ) -> tuple[tuple[Part, ...], Sequence[str]]:
-    """Make the parts of a verdict, scored as weighed, with their quotes looked up; and warnings on quotes."""
+    """Make the parts of a verdict, scored as weighed, with their evidence; and warnings on that.
+
+    Evidence is quotes, which are looked up, or numbers of the source's sentences.
+    """
     documents: Sequence[Document] = ()
     if case is not None and case.context is not None:
         documents = case.context
@@ -34,20 +44,30 @@ def make_parts(
             score = scale.score(weighed_part.value)
         evidence: tuple[Evidence, ...] = ()
         part_warnings: tuple[str, ...] = ()
-        if case is not None:
+        place: Span | None = None
+        if sentences is not None and part.number is not None:
+            place = sentences.response[part.number - 1]
+            evidence = tuple(evidence_of(sentences.source[number - 1], number) for number in part.sources)
+            if score and not evidence:
+                part_warnings = (EVIDENCE_NOT_FOUND,)
+                warnings.append(EVIDENCE_NOT_FOUND)
+        elif case is not None:
             evidence, quote_warnings = find(part.quotes, sources)
             warnings.extend(quote_warnings)
             # A score of 0 needs no evidence: nothing in the source says it.
             if score and EVIDENCE_NOT_FOUND in quote_warnings:
                 part_warnings = (EVIDENCE_NOT_FOUND,)
-        elif part.quotes:
+        elif part.quotes or part.sources:
             warnings.append("evidence_unchecked")
         confidence: float | None = None
         if weighed_part.distribution:
-            confidence = confidence_of(weighed_part.distribution.values(), n_values)
+            confidence = confidence_of(weighed_part.distribution.values(), len(scale_values(scale)))
         parts.append(
             Part(
                 name=part.name,
+                number=part.number,
+                start=place.start if place else None,
+                end=place.end if place else None,
                 value=part.value,
                 score=score,
                 label=part.label or None,
@@ -59,6 +79,18 @@ def make_parts(
             )
         )
     return tuple(parts), warnings
+
+
+def evidence_of(sentence: SourceSentence, number: int) -> Evidence:
+    """Return a sentence of the source as evidence, which needs no search."""
+    return Evidence(
+        quote=sentence.text,
+        document=sentence.document,
+        start=sentence.start,
+        end=sentence.end,
+        exact=True,
+        number=number,
+    )
 
 
 def reason_of(reading: Reading, parts: Sequence[Part], limits: str) -> str:
@@ -84,11 +116,18 @@ def doubt(verdict: Verdict) -> ReplyError | None:
     """
     if SHARES_UNREADABLE in verdict.warnings:
         return ReplyError(SHARES_UNREADABLE, verdict.reply or "")
+    # Beside sentences it is the share of the whole that they contradict.
+    if SHARE_MISMATCH in verdict.warnings and verdict.parts:
+        return ReplyError(SHARE_MISMATCH, verdict.reply or "")
     numbers = _parts_without_evidence(verdict.parts)
     if not numbers:
         return None
-    sentences = tuple(verdict.parts[number - 1].reason for number in numbers)
-    return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=sentences, numbers=numbers)
+    quotes: list[str] = []
+    for number in numbers:
+        part = verdict.parts[number - 1]
+        if part.number is None:  # where sentences have numbers, these say all
+            quotes.append(part.reason)
+    return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=tuple(quotes), numbers=numbers)
 
 
 def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:

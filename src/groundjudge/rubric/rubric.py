@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.data import is_number
+from groundjudge.case.numbered import Sentences, number_sentences
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import PromptError, ReplyError
 from groundjudge.prompt.fences import without_control_tokens
@@ -69,6 +70,7 @@ class Request:
         parameters: sampling parameters by their names in the chat completions API; {} beside a payload.
         rubric: how the reply will be read. For models that are no language models, like the offline judge.
         case: what is judged; for the same models.
+        sentences: the sentences of the case that have numbers; None if none has.
         paced: whether the caller waits and asks again after a rate limit: a model that would do so
             itself raises instead.
         repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
@@ -81,6 +83,7 @@ class Request:
     parameters: Mapping[str, Any]
     rubric: Rubric
     case: Case
+    sentences: Sentences | None = None
     paced: bool = False
     repeat: int = 0
     attempt: int = 1
@@ -166,15 +169,20 @@ class TextWay:
 
     def ask(self, rubric: Rubric, case: Case) -> Request:
         """Render the prompt."""
-        messages = rubric.prompt.render(case, rubric.blank_fields)
-        return Request(messages, rubric.parameters, rubric, case)
+        sentences = rubric.number_sentences(case)
+        messages = rubric.prompt.render(case, rubric.blank_fields, sentences)
+        return Request(messages, rubric.parameters, rubric, case, sentences)
 
     async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
         """Ask, and again if the reply cannot be read or leaves a doubt."""
-        rubric, case = request.rubric, request.case
+        rubric, case, sentences = request.rubric, request.case, request.sentences
+        kept = ""  # the lines that stay of an earlier reply, which the next one completes
+        text = ""  # all of what the verdict is read from
 
         def read(reply: Reply) -> Verdict:
-            return rubric.read(reply, case)
+            nonlocal text
+            text = f"{text}\n\n{reply.text}" if kept else reply.text
+            return rubric.read_case(reply, case, sentences, kept).model_copy(update={"reply": text})
 
         # A reply that was cut off or interrupted is asked for once more even where `max_reasks` is 0.
         reasks = {"unreadable": max_reasks, "truncated": 1, "interrupted": 1}
@@ -196,6 +204,7 @@ class TextWay:
             if not reasks[reason]:
                 raise problem
             reasks[reason] -= 1
+            kept = problem.kept
             request = next_request(request, reply, problem)
 
 
@@ -245,6 +254,8 @@ class Rubric:
         has_parts = self.format.part_names or self.format.parts_are_sentences
         if self.passes == "weakest" and not has_parts:
             raise prompt_error("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
+        if self.format.numbers_sentences:
+            _check_numbered_inputs(self)
         for value in (*self.levels, *self.not_applicable):
             if not self.scale.holds(value):
                 fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
@@ -323,6 +334,10 @@ class Rubric:
         """
         return self.way.ask(self, self._case_to_judge(case))
 
+    def number_sentences(self, case: Case) -> Sentences | None:
+        """Cut a case into the sentences that replies name by number; None if the format does not."""
+        return number_sentences(case) if self.format.numbers_sentences else None
+
     def _case_to_judge(self, case: CaseLike) -> Case:
         """Read a case as this rubric judges it."""
         case = Case.of(case)
@@ -376,13 +391,30 @@ class Rubric:
         """
         if isinstance(reply, str):
             reply = Reply(reply)
-        response_text: str | None = None
-        if case is not None:
-            case = self._case_to_judge(case)
-            response_text = case.response_text
-        reading = self.format.read_reply(reply, self.scale, Expectation(self.levels, response_text))
+        if case is None:
+            return self.read_case(reply, None)
+        case = self._case_to_judge(case)
+        return self.read_case(reply, case, self.number_sentences(case))
+
+    def read_case(
+        self, reply: Reply, case: Case | None, sentences: Sentences | None = None, earlier: str = ""
+    ) -> Verdict:
+        """Read the verdict that a reply gives on a case that was read as this rubric judges it.
+
+        Args:
+            reply: the reply.
+            case: the case; None if it is not known.
+            sentences: its numbered sentences; None if the format numbers none.
+            earlier: what stays of an earlier reply, which this one completes.
+
+        Raises:
+            ReplyError, CaseError: as for `read`.
+        """
+        response_text = None if case is None else case.response_text
+        expectation = Expectation(self.levels, response_text, sentences, earlier)
+        reading = self.format.read_reply(reply, self.scale, expectation)
         weighed, distribution, is_applicable = self._weigh(reply, reading)
-        parts, quote_warnings = make_parts(weighed, reading, self.scale, case, self._n_values)
+        parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
@@ -394,6 +426,9 @@ class Rubric:
         score: float | None = None
         if is_applicable and reading.value not in self.not_applicable:
             score = self.format.score(weighed, self.scale)
+        scores: Mapping[str, float] = {}
+        if score is not None:
+            scores = self.format.scores(weighed, self.scale)
         expected: float | None = None
         confidences = [part.confidence for part in parts if part.confidence is not None]
         if distribution:
@@ -405,6 +440,7 @@ class Rubric:
             case,
             score,
             parts,
+            scores=scores,
             value=reading.value,
             label=label,
             reason=reason_of(weighed, parts, reply.limits),
@@ -528,6 +564,17 @@ def _check_numbers(scale: object, threshold: object) -> None:
         raise PromptError("bad_threshold", message, str(threshold))
 
 
+def _check_numbered_inputs(rubric: Rubric) -> None:
+    """Make sure that a prompt shows the documents and the text whose sentences have numbers."""
+    types = {prompt_input.field: prompt_input.type for prompt_input in rubric.inputs}
+    if "context" not in types or types.get("response") != "text":
+        fault = (
+            f"the format {type(rubric.format).__name__} numbers the sentences of context and response: show "
+            "both in the prompt, {{context}} and {{response}}, the response with the type text"
+        )
+        raise prompt_error("bad_reply_format", rubric.prompt, fault)
+
+
 def _check_choices(rubric: Rubric) -> None:
     """Make sure that the format can express every label: what it writes, it must read."""
     for label, value in rubric.scale.choices.items():
@@ -594,7 +641,7 @@ def next_request(request: Request, reply: Reply, error: ReplyError) -> Request:
     """Return the request after one whose reply could not be read.
 
     After a reply that was cut off there is more room, after one that ended otherwise the request is the
-    same, and after others the model is told what was wrong.
+    same, and after others, or where a part of the reply can stay, the model is told what was wrong.
 
     Args:
         request: that request.
@@ -607,14 +654,14 @@ def next_request(request: Request, reply: Reply, error: ReplyError) -> Request:
     reason = _reask_reason(error)
     if reason == "truncated":
         parameters = more_room(parameters, reply)
-    elif reason == "unreadable":
+    if reason == "unreadable" or error.kept:
         reply_text = without_control_tokens(error.reply)
         if reply_text.strip():
             messages.append({"role": "assistant", "content": reply_text})
         expected = rubric.scale.expected_text if error.is_misplaced else ""
-        fenced = rubric.prompt.quoted(request.case, error.quotes)
-        complaint = follow_up(error.code, error.numbers, expected, fenced)
+        fenced = rubric.prompt.quoted(request.case, error.quotes, request.sentences)
+        complaint = follow_up(error.code, error.numbers, expected, fenced, is_kept=bool(error.kept))
         messages.append({"role": "user", "content": complaint})
-        if "response_format" not in rubric.prompt.parameters:
+        if not error.kept and "response_format" not in rubric.prompt.parameters:
             parameters = format_after(parameters, rubric.response_format)
     return replace(request, messages=tuple(messages), parameters=parameters, attempt=request.attempt + 1)

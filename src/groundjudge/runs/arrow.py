@@ -64,6 +64,7 @@ VERDICT_SCHEMA = pa.schema(
         "judge": TEXT,
         "status": TEXT,
         "score": pa.float64(),
+        "scores": TEXT,
         "label": TEXT,
         "passed": pa.bool_(),
         "confidence": pa.float64(),
@@ -117,9 +118,9 @@ def judge_batches(
     structs mappings. A text that holds a JSON list is that list where a column of a CSV file would be.
 
     The output has the input's `columns`, unchanged, and after them `key`, `judge`, `status`, `score`,
-    `label`, `passed`, `confidence`, `distribution` (as JSON), `reason` (for an error its code and message),
-    `signature`, and `verdict`, the whole verdict as JSON. A row that cannot be judged is a verdict with
-    status "error"; a row to which no judge applies has none.
+    `scores` (as JSON), `label`, `passed`, `confidence`, `distribution` (as JSON), `reason` (for an error its
+    code and message), `signature`, and `verdict`, the whole verdict as JSON. A row that cannot be judged
+    is a verdict with status "error"; a row to which no judge applies has none.
 
     All batches share one event loop in a separate thread, and one pool of connections. A batch is read when
     its rows are needed, in further threads, one at a time.
@@ -352,6 +353,7 @@ def _row_of_verdict(verdict: Verdict) -> dict[str, object]:
         "judge": verdict.judge,
         "status": verdict.status,
         "score": verdict.score,
+        "scores": as_json(verdict.scores) if verdict.scores else None,
         "label": verdict.label,
         "passed": verdict.passed,
         "confidence": verdict.confidence,

@@ -20,6 +20,7 @@ class Summary(Frozen):
     Attributes:
         judge: the judge's name; "" for the rows that could not be read.
         mean: the mean score, 0..1, over the rows with a score; None if there are none.
+        scores: the mean of each further score, 0..1, such as "weakest", over the rows that have it.
         n_ok: rows with a score.
         n_error: rows that should have a score but ended in an error, such as those without an input that
             the judge needs (`missing_field`).
@@ -55,6 +56,7 @@ class Summary(Frozen):
     pass_rate: Score | None
     labels: Mapping[str, int]
     errors: Mapping[str, int]
+    scores: Mapping[str, Score] = {}
     evidence_not_found: int = 0
     logprobs_unusable: int = 0
     shares_unreadable: int = 0
@@ -148,6 +150,8 @@ class _Counts:
     """The running counts of one judge."""
 
     total_score: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
+    # Of each further score by its name: the total, and how many there are.
+    scores: dict[str, tuple[Fraction, int]] = field(default_factory=dict[str, tuple[Fraction, int]])
     total_agreement: Fraction = Fraction()
     # By what is counted: a status, "waiting", a warning, "passed", "calls", "rows_with_calls" and the like.
     n: Counter[str] = field(default_factory=Counter[str])
@@ -163,6 +167,9 @@ class _Counts:
             self.total_score += Fraction(verdict.score)
             if verdict.passed:
                 self.n["passed"] += 1
+        for name, score in verdict.scores.items():
+            total, n_scores = self.scores.get(name, (Fraction(), 0))
+            self.scores[name] = (total + Fraction(score), n_scores + 1)
         if verdict.label is not None:
             self.labels[verdict.label] += 1
         if verdict.error is not None:
@@ -201,6 +208,7 @@ class _Counts:
         return Summary(
             judge=judge,
             mean=_mean(self.total_score, n["ok"]),
+            scores={name: float(total / n_scores) for name, (total, n_scores) in self.scores.items()},
             n_ok=n["ok"],
             n_error=n["error"],
             n_not_applicable=n["not_applicable"],

@@ -35,16 +35,16 @@ def entry_starts(text: str) -> list[int]:
     return []
 
 
-def _starts_in(text: str, start: int, depth: int, first_start: int | None = None) -> Iterator[int]:
+def _starts_in(text: str, start: int, depth: int, start_with_key: int | None = None) -> Iterator[int]:
     """Find the entries of the list or mapping that begins at an index; the text is valid JSON.
 
     Args:
         text: the JSON.
         start: where the list or mapping begins.
         depth: how many lists and mappings it is in, itself included.
-        first_start: where its first entry begins: if it is an entry itself, where that does. So its key is
-            shown, which says what the entries are: the rows under "cancelled" are other ones than those under
-            "on_time".
+        start_with_key: where its first entry begins, if that is ahead of the list: with the key that leads to
+            it. `{"cancelled": [[1], [2]]}` has the entries `"cancelled": [[1]` and `[2]`: the key says what
+            the rows are.
     """
     is_mapping = text[start] == "{"
     position = _skip_blanks(text, start + 1)
@@ -55,9 +55,9 @@ def _starts_in(text: str, start: int, depth: int, first_start: int | None = None
             position = _skip_blanks(text, _skip_blanks(text, position) + 1)
         value, end = DECODER.raw_decode(text, position)
         length = end - entry_start
-        if first_start is not None:
-            entry_start = first_start
-            first_start = None
+        if start_with_key is not None:
+            entry_start = start_with_key
+            start_with_key = None
         if depth < MAX_DEPTH and _is_cut(value, length):
             yield from _starts_in(text, position, depth + 1, entry_start)
         else:

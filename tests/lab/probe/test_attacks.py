@@ -69,6 +69,25 @@ def test_best_verdict_is_read_as_the_best(rubric: Rubric) -> None:
         assert rubric.read(best_verdict(rubric, case.case), case.case).score == 1
 
 
+def test_numbered_lines_are_forged_in_response_and_documents_for_every_sentence() -> None:
+    rubric = load_rubric("statement_groundedness")
+    attacks = suitable_edits(edits(rubric), rubric)
+    for labelled in wrong_cases(rubric):
+        n_sentences = len(sentences(labelled.case.response_text))
+        in_response, in_document = (attacks[f"verdict_in_{place}"] for place in ("response", "document"))
+        attacked_response, attacked_document = in_response(labelled.case), in_document(labelled.case)
+        assert attacked_response is not None
+        assert attacked_document is not None
+        assert attacked_document.context
+        for text in (attacked_response.response_text, attacked_document.context[-1].content):
+            *lines, last = text.splitlines()[-n_sentences - 1 :]
+            fields = [line.split(" | ") for line in lines]
+            assert [(number, source, score) for number, source, _, score in fields] == [
+                (str(number), "1", "10") for number in range(1, n_sentences + 1)
+            ]
+            assert last == "ALL | 100"
+
+
 def test_best_verdict_on_a_scale_of_labels_is_the_best_label() -> None:
     scale = Choices({"no": 0, "yes": 1})
     rubric = load_rubric("groundedness", reply=Plain(), scale=scale, levels={}, not_applicable=[])

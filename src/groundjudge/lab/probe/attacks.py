@@ -105,21 +105,25 @@ def best_verdict(rubric: Rubric, case: Case, *, repeats_response: bool = True) -
     Args:
         rubric: the judge's rubric.
         case: the case.
-        repeats_response: whether a verdict on each sentence repeats the sentences of the response. A verdict
+        repeats_response: whether a verdict on each sentence may repeat the sentences of the response. One
             inside a document must not: the document would then say what the response says.
     """
     label, value = _best_choice(rubric.scale)
     reason = text_in_language("reason", case)
     quotes: tuple[str, ...] = ()
+    sources: tuple[int, ...] = ()
     if case.context:
         quotes = (case.context[0].content,)
+        sources = (1,)
     names = rubric.format.part_names
     if not names:
-        text = case.response_text if repeats_response else reason
+        # Numbers repeat nothing.
+        has_response = repeats_response or rubric.format.numbers_sentences
+        text = case.response_text if has_response else reason
         names = tuple(span.text for span in sentences(text))
-    parts = tuple(PartReading(name, value, reason, quotes, label=label) for name in names)
+    parts = tuple(PartReading(name, value, reason, quotes, label=label, sources=sources) for name in names)
     level = label_of(value, rubric.levels) or ""
-    reading = Reading(value, reason, parts, level=level, label=label)
+    reading = Reading(value, reason, parts, level=level, label=label, whole=1.0)
     return rubric.write(reading)
 
 

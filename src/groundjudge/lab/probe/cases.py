@@ -70,7 +70,7 @@ def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
         names = ", ".join(prompt_input.name for prompt_input in rubric.inputs)
         message = (
             f"{rubric.name} shows only {names}: a probe edits facts that something backs, so the prompt must "
-            "show one of context, reference, profile and conversation"
+            "show one of context, reference, profile, conversation and answers"
         )
         raise ProbeError("no_source", message, rubric.name)
     cases = built_in_cases(rubric) if rows is None else labelled_cases(rows)

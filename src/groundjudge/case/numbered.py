@@ -1,0 +1,52 @@
+"""The numbered sentences of a case: replies name sentences by their numbers instead of copying them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from groundjudge.case.case import Case, Document
+from groundjudge.text.sentences import Span, sentences
+
+
+class SourceSentence(NamedTuple):
+    """A sentence of the context: `case.context[document].content[start:end] == text`."""
+
+    text: str
+    document: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of a case; the first of each has the number 1.
+
+    Attributes:
+        source: those of the context, counted through all its documents.
+        response: those of the response.
+    """
+
+    source: Sequence[SourceSentence] = ()
+    response: Sequence[Span] = ()
+
+
+def number_sentences(case: Case) -> Sentences:
+    """Cut the documents and the response of a case into sentences."""
+    return Sentences(cut_documents(case.context or ()), sentences(case.response_text))
+
+
+def cut_documents(documents: Iterable[Document]) -> list[SourceSentence]:
+    """Cut documents into sentences."""
+    source: list[SourceSentence] = []
+    for index, document in enumerate(documents):
+        for span in sentences(document.content):
+            source.append(SourceSentence(span.text, index, span.start, span.end))
+    return source
+
+
+def by_document(source: Iterable[SourceSentence]) -> dict[int, list[SourceSentence]]:
+    """Return the sentences of each document by its index; a blank document has none."""
+    return {index: [*group] for index, group in groupby(source, lambda sentence: sentence.document)}

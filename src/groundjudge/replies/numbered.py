@@ -1,0 +1,461 @@
+"""Verdicts in lines of numbers, one for each sentence: its number, the source's numbers, a note, its score.
+
+    3 | 12, 14 | the height is 31 metres, not 37 | 4
+    ALL | 20
+
+The prompt shows the sentences with their numbers. So nothing is copied, and what a note holds is no verdict:
+only the first two fields of a line and its last one are places.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from groundjudge.case.numbered import Sentences
+from groundjudge.errors import ReplyError
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading, Span
+from groundjudge.replies.labelled import one_line
+from groundjudge.replies.opening import open_reply
+from groundjudge.replies.reading import Marks, PlacedFormat
+from groundjudge.replies.reply import Reply
+from groundjudge.replies.scorecard import NO_CLAIM, NO_CLAIM_FOLDED
+from groundjudge.replies.shares import SHARE_MISMATCH, SHARES_UNREADABLE
+from groundjudge.replies.value import Reader, parse_number, write_number, write_value
+from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
+from groundjudge.text.patterns import compile_when_used
+
+ALL = "ALL"
+"""What begins the last line, which says of how many graders in a hundred the whole would pass."""
+
+NONE = "-"
+"""Stands for no source and for no note."""
+
+SURE_BACKED, SURE_UNBACKED = 0.9, 0.2
+"""Scores of sentences that contradict the last line: all at least the one below one half, or one at most the
+other above it."""
+
+MAX_RANGE = 1000
+"""Sentences of the source that one range may name where nobody knows how many there are."""
+
+# The first field of a line, as models set it: "3", "**3.**" (emphasis is folded), "- [3]".
+BEGINNING = r"[^\S\n]*(?:[-*•][^\S\n]+)?[(\[]?(?:[1-9][0-9]{0,5}|ALL)[.)\]]?[^\S\n]*"
+MARKS = Marks(compile_when_used(rf"^[^\S\n]*\|?{BEGINNING}\|", re.MULTILINE | re.IGNORECASE), "lines")
+NUMBER = compile_when_used(r"(?:[-*•]\s+)?[(\[]?(?P<name>[1-9][0-9]{0,5}|ALL)[.)\]]?", re.IGNORECASE)
+SOURCES = compile_when_used(r"(?P<first>[1-9][0-9]{0,5})(?:\s*[-‐-―−]\s*(?P<last>[1-9][0-9]{0,5}))?")
+NO_SOURCE = compile_when_used(r"[-‐-―−]*")
+SHARE = compile_when_used(r"(?P<share>[0-9]+(?:[.,][0-9]+)?)\s*(?:%|/\s*100)?")
+DASHES = compile_when_used(r"[\s|:-]*-[\s|:-]*")
+FENCE = compile_when_used(r"\s*(?:```|~~~)[^`\n]*")
+JSON_IN_FENCE = compile_when_used(r"\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```\s*)?", re.DOTALL)
+
+
+class Line(NamedTuple):
+    """A line of a reply, by the places of its fields in the folded text.
+
+    Attributes:
+        name: its first field: the number of a sentence in digits, or "ALL".
+        fields: where its fields stand, without the bars.
+        span: where all of it stands.
+    """
+
+    name: str
+    fields: tuple[Span, ...]
+    span: Span
+
+
+class NumberedSentence(BaseModel):
+    """A line as JSON. A score is a number, one of the scale's labels, or null for NO CLAIM."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
+
+    n: int
+    sources: list[int]
+    note: str
+    score: float | Annotated[str, Field(pattern=r"^[^|\n]*$")] | None
+
+
+class NumberedVerdict(BaseModel):
+    """All lines as JSON, as the schema asks for them."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
+
+    sentences: list[NumberedSentence]
+    all: float
+
+
+@dataclass(frozen=True)
+class Numbered(PlacedFormat):
+    """Reads the score and the evidence of every sentence by number, and how probable it is that all holds."""
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """True: each part is a sentence of the response."""
+        return True
+
+    @property
+    def numbers_sentences(self) -> bool:
+        """True: the prompt shows context and response as numbered sentences."""
+        return True
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The mean of the sentences that claim something, and the lowest of them."""
+        return ("mean", "weakest")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The name of the last line."""
+        return (ALL,)
+
+    @property
+    def marks(self) -> Marks:
+        """What begins a line."""
+        return MARKS
+
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
+        """Read a reply; one by the schema is JSON. Of one that was cut off, the finished lines can be kept.
+
+        Raises:
+            ReplyError: as for `PlacedFormat.read_reply`, and those of `read_places`.
+        """
+        reply = _as_lines(reply)
+        try:
+            return super().read_reply(reply, scale, expectation)
+        except ReplyError as error:
+            if error.code == "truncated":
+                raise self._without_rest(reply, scale, expectation) from None
+            raise
+
+    def _without_rest(self, reply: Reply, scale: Scale, expectation: Expectation) -> ReplyError:
+        """Return the error of a reply that was cut off, with its finished lines and the missing numbers."""
+        finished, _, _ = reply.text.rpartition("\n")
+        error = ReplyError("truncated", reply.text)
+        try:
+            super().read_reply(replace(reply, text=finished, finish_reason=None), scale, expectation)
+        except ReplyError as fault:
+            error.kept, error.numbers = fault.kept, fault.numbers
+        return error
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the lines; each has its last field as the place of a value."""
+        places: list[Place] = []
+        for line in _find_lines(reader):
+            places.append(Place("value", line.fields[-1], line.span, line.name))
+        return places
+
+    def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
+        """Read the lines, which are those of all sentences in their order, with the last one behind them.
+
+        Lines of an earlier reply stand ahead of those of this one, and count where both have a number.
+
+        Raises:
+            ReplyError: `ambiguous` for a line that has no place here or a number that does not exist,
+                `unrated_sentences` with the missing numbers and the lines to keep, or the code of a score
+                that cannot be read.
+        """
+        lines = [line for line in (_split_line(reader.text, place.span) for place in places) if line]
+        sentences = reader.expectation.sentences
+        parts: dict[int, PartReading] = {}
+        texts: dict[int, str] = {}
+        for line in lines:
+            if line.name != ALL:
+                part = _read_part(line, reader)
+                parts[part.number or 0] = part
+                texts[part.number or 0] = reader.text[slice(*line.span)]
+        if reader.expectation.earlier:
+            earlier = replace(reader, reply=open_reply(Reply(reader.expectation.earlier), MARKS.pattern))
+            for line in _find_lines(earlier):
+                part = replace(_read_part(line, earlier), span=None)  # it does not stand in this reply
+                parts[part.number or 0] = part
+                texts[part.number or 0] = earlier.text[slice(*line.span)]
+        n_sentences = max(parts, default=0) if sentences is None else len(sentences.response)
+        missing = tuple(number for number in range(1, n_sentences + 1) if number not in parts)
+        if not parts:
+            raise reader.make_error("no_verdict")
+        if missing:
+            kept = "\n".join(texts[number] for number in sorted(texts))
+            fault = f"there is no line for sentence {', '.join(map(str, missing))}"
+            raise ReplyError("unrated_sentences", reader.reply.raw, fault, numbers=missing, kept=kept)
+        in_order = tuple(parts[number] for number in sorted(parts))
+        whole = _read_whole(lines[-1], reader)
+        warnings: tuple[str, ...] = ()
+        claims = [reader.scale.score(part.value) for part in in_order if part.value is not None]
+        if claims and whole is None:
+            warnings = (SHARES_UNREADABLE,)
+        elif claims and whole is not None and contradict(claims, whole):
+            warnings = (SHARE_MISMATCH,)
+        return Reading(None, parts=in_order, warnings=warnings, whole=whole)
+
+    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write a line for each part, and the last one if it is known how probably all is borne out."""
+        lines: list[str] = []
+        for number, part in enumerate(reading.parts, 1):
+            sources = ", ".join(map(str, part.sources)) or NONE
+            score = NO_CLAIM if part.value is None and not part.label else write_value(part)
+            lines.append(f"{number} | {sources} | {one_line(part.reason) or NONE} | {score}")
+        if reading.whole is not None:
+            lines.append(f"{ALL} | {write_number(round(100 * reading.whole, DIGITS))}")
+        return "\n".join(lines)
+
+    def score(self, reading: Reading, scale: Scale) -> float | None:
+        """How probably all that is claimed is borne out; None if nothing is claimed.
+
+        It is the lowest score of a sentence where the reply does not say, or where that is lower and the two
+        contradict each other.
+        """
+        claims = _scores_of_claims(reading, scale)
+        if not claims:
+            return None
+        if reading.whole is None:
+            return min(claims)
+        if contradict(claims, reading.whole):
+            return min(reading.whole, *claims)
+        return reading.whole
+
+    def scores(self, reading: Reading, scale: Scale) -> Mapping[str, float]:
+        """The mean of the sentences that claim something, and the lowest of them; {} if there are none."""
+        claims = _scores_of_claims(reading, scale)
+        if not claims:
+            return {}
+        return {"mean": fmean(claims), "weakest": min(claims)}
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:
+        """The same lines as JSON; a score of null stands for NO CLAIM."""
+        score: dict[str, Any] = {"type": ["number", "null"]}
+        if scale.choices:
+            score = {"type": ["string", "null"], "enum": [*scale.choices, None]}
+        sentence = {
+            "n": {"type": "integer"},
+            "sources": {"type": "array", "items": {"type": "integer"}},
+            "note": {"type": "string"},
+            "score": score,
+        }
+        rows = {"type": "array", "items": _object_schema(sentence)}
+        return _object_schema({"sentences": rows, "all": {"type": "number"}})
+
+
+def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has these keys and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+def _scores_of_claims(reading: Reading, scale: Scale) -> list[float]:
+    """Return the scores of the sentences that claim something."""
+    return [scale.score(part.value) for part in reading.parts if part.value is not None]
+
+
+def contradict(claims: Sequence[float], whole: float) -> bool:
+    """Whether the scores of sentences and the probability of the whole cannot both be meant."""
+    half = 1 / 2
+    return (min(claims) >= SURE_BACKED and whole < half) or (min(claims) <= SURE_UNBACKED and whole > half)
+
+
+def _as_lines(reply: Reply) -> Reply:
+    """Return a reply by the schema as one in lines; any other reply as it is."""
+    match = JSON_IN_FENCE.fullmatch(reply.text)
+    if match is None:
+        return reply
+    try:
+        verdict = NumberedVerdict.model_validate(json.loads(match["json"], object_pairs_hook=_unique_keys))
+    except ValueError:
+        return reply  # in which no line will be found
+    lines: list[str] = []
+    for sentence in verdict.sentences:
+        sources = ", ".join(map(str, sentence.sources)) or NONE
+        score = NO_CLAIM if sentence.score is None else sentence.score
+        # A note is on one line, so that it cannot begin another one.
+        lines.append(f"{sentence.n} | {sources} | {one_line(sentence.note)} | {score}")
+    lines.append(f"{ALL} | {verdict.all}")
+    return replace(reply, text="\n".join(lines), tokens=None)
+
+
+def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these pairs.
+
+    Raises:
+        ValueError: a key comes twice.
+    """
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        message = "a key comes twice"
+        raise ValueError(message)
+    return mapping
+
+
+def _spans_of_lines(reader: Reader) -> Iterator[Span]:
+    """Yield where the lines of a reply stand that are not blank.
+
+    Folding makes a line end of every carriage return, but in a note it is none.
+    """
+    text, raw, origins = reader.text, reader.reply.raw, reader.reply.origins
+    start = end = 0
+    while end < len(text):
+        end = text.find("\n", end)
+        if end < 0:
+            end = len(text)
+        elif raw[origins[end]] != "\n":
+            end += 1
+            continue
+        if not text[start:end].isspace() and start < end:
+            yield start, end
+        end += 1
+        start = end
+
+
+def _find_lines(reader: Reader) -> Sequence[Line]:
+    """Find the lines of a reply, each number once, in rising order and with "ALL" behind them.
+
+    Ahead of the first one may stand prose without a bar, or the head of a table; a fence may be around them.
+
+    Raises:
+        ReplyError: `ambiguous` for any other line, and for a number that comes again with something else;
+            `no_verdict` if there is no line.
+    """
+    spans = list(_spans_of_lines(reader))
+    start = _find_first(reader, spans)
+    has_fence = any(FENCE.fullmatch(reader.text[slice(*span)]) for span in spans[:start])
+    if has_fence and FENCE.fullmatch(reader.text[slice(*spans[-1])]):
+        spans.pop()
+    lines: list[Line] = []
+    texts: dict[str, str] = {}
+    for span in spans[start:]:
+        text = reader.text[slice(*span)].strip()
+        line = _split_line(reader.text, span)
+        if line is not None and texts.get(line.name) == text:
+            continue
+        is_next = not lines or (lines[-1].name != ALL and line is not None and _rank(line) > _rank(lines[-1]))
+        if line is None or not is_next:
+            raise reader.make_error("ambiguous", text)
+        texts[line.name] = text
+        lines.append(line)
+    if lines[0].name == ALL:
+        raise reader.make_error("no_verdict")
+    return lines
+
+
+def _find_first(reader: Reader, spans: Sequence[Span]) -> int:
+    """Return the index of the first line of a verdict.
+
+    Raises:
+        ReplyError: `no_verdict` if there is none; `ambiguous` if one ahead of it might be one: it has a bar
+            and a digit, and is no head of a table, behind which a row of dashes stands.
+    """
+    for index, span in enumerate(spans):
+        if _split_line(reader.text, span) is not None:
+            return index
+        text = reader.text[slice(*span)]
+        if "|" not in text or not any(map(str.isdigit, text)):
+            continue
+        behind = spans[index + 1] if index + 1 < len(spans) else span
+        if not DASHES.fullmatch(reader.text[slice(*behind)]):
+            raise reader.make_error("ambiguous", text)
+    raise reader.make_error("no_verdict")
+
+
+def _rank(line: Line) -> float:
+    """Return where a line stands among others: by its number, and "ALL" behind them."""
+    return float("inf") if line.name == ALL else int(line.name)
+
+
+def _split_line(text: str, span: Span) -> Line | None:
+    """Split a line at its bars, those around a row of a table left aside; None if it is none of a verdict."""
+    start, end = span
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    while start < end and text[start].isspace():
+        start += 1
+    if text.startswith("|", start):
+        start += 1
+        if text.endswith("|", start, end):
+            end -= 1
+    first_bar = text.find("|", start, end)
+    number = NUMBER.fullmatch(text[start:first_bar].strip())
+    if first_bar < 0 or number is None:
+        return None
+    fields: list[Span] = []
+    for field in text[start:end].split("|"):
+        fields.append((start, start + len(field)))
+        start += len(field) + 1
+    return Line(number["name"].upper(), tuple(fields), span)
+
+
+def _read_part(line: Line, reader: Reader) -> PartReading:
+    """Read the line of a sentence.
+
+    Raises:
+        ReplyError: `ambiguous` for a number that does not exist, for sources that are no numbers and for too
+            few fields, or the code of a score that cannot be read.
+    """
+    number = int(line.name)
+    sentences = reader.expectation.sentences
+    name = line.name
+    if sentences is not None:
+        if number > len(sentences.response):
+            raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
+        name = sentences.response[number - 1].text
+    if len(line.fields) < 4:  # noqa: PLR2004  number, sources, note, score
+        raise reader.make_error("missing_score", reader.text[slice(*line.span)])
+    sources = _read_sources(reader.text[slice(*line.fields[1])], sentences)
+    if sources is None:
+        raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
+    note = reader.reply.slice(line.fields[2][0], line.fields[-2][1])
+    reason = "" if NO_SOURCE.fullmatch(note) else note
+    score = Place("value", line.fields[-1], line.span, line.name)
+    if fold_label(reader.text_of(score)) == NO_CLAIM_FOLDED and not reader.scale.find_choice(NO_CLAIM):
+        reading = Reading(None)
+    else:
+        _, reading = reader.read_verdict([score], name)
+    return PartReading(
+        name, reading.value, reason, label=reading.label, span=reading.span, number=number, sources=sources
+    )
+
+
+def _read_sources(text: str, sentences: Sentences | None) -> tuple[int, ...] | None:
+    """Read numbers and ranges, such as "3, 7-9"; None for anything else, and for what does not exist."""
+    text = unwrap(text)
+    if NO_SOURCE.fullmatch(text):
+        return ()
+    numbers: dict[int, None] = {}
+    for entry in text.split(","):
+        match = SOURCES.fullmatch(entry.strip())
+        if match is None:
+            return None
+        first = int(match["first"])
+        last = int(match["last"] or first)
+        most = first + MAX_RANGE if sentences is None else len(sentences.source)
+        if not first <= last <= most:
+            return None
+        numbers.update(dict.fromkeys(range(first, last + 1)))
+    return tuple(numbers)
+
+
+def _read_whole(line: Line, reader: Reader) -> float | None:
+    """Read the last line: "ALL | 20" is .2; None if there is none, or if it cannot be read.
+
+    Raises:
+        ReplyError: `ambiguous` for a number between 0 and 1, which may be a share or a percentage.
+    """
+    if line.name != ALL:
+        return None
+    fields = [unwrap(reader.text[slice(*field)]) for field in line.fields[1:]]
+    # In a table it has the empty fields of the other lines.
+    texts = [field for field in fields if not NO_SOURCE.fullmatch(field)]
+    match = SHARE.fullmatch(texts[0]) if len(texts) == 1 else None
+    if match is None:
+        return None
+    percent = parse_number(match["share"])
+    if 0 < percent < 1:
+        raise reader.make_error("ambiguous", texts[0])
+    return percent / 100 if percent <= 100 else None  # noqa: PLR2004  a percentage
