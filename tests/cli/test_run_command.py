@@ -137,7 +137,7 @@ def test_errors_are_counted_by_code_with_the_first_of_each(invoke: Invoke, file_
     assert missing.endswith("The case has: response, context, topic")  # the keys that were there
 
 
-NUMBERED = "1 | 2 | it sails later | 6\n2 | - | the source gives no colour | 1\nALL | 30"
+NUMBERED = "1 | 2 | it sails later | 6\n2 | 1 | the source gives no colour | 1\nALL | 30"
 
 
 def test_full_shows_the_verdict_with_its_scores_and_where_the_numbered_sentences_stand(
@@ -148,14 +148,16 @@ def test_full_shows_the_verdict_with_its_scores_and_where_the_numbered_sentences
     options = ["--judge", "statement_groundedness", "--model", "m", "--full", "ferry"]
     result = invoke("run", file_of(row), *options, model=ScriptedModel(NUMBERED))
     details = result.stderr.split("\n\n", 1)[1]
-    assert details.splitlines()[:4] == [
+    assert details.splitlines()[:3] == [
         "ferry, statement_groundedness",
         "  status: ok",
         "  score: 0.3, mean 0.35, weakest 0.1, not passed",
-        "  reason: evidence_not_found: no evidence in the documents is named for sentence 2",
     ]
-    assert "    reason: it sails later\n    quote: In summer the ferry\tsails at nine.\n" in details
+    assert (
+        "    reason: it sails later\n    source sentence 2: In summer the ferry\tsails at nine.\n" in details
+    )
     assert "    context[1][0:34], exact\n" in details
+    assert "    against it, source sentence 1: Nothing here.\n" in details
 
 
 SCORECARD = (

@@ -87,9 +87,18 @@ def _part_lines(part: Part, documents: Sequence[Document]) -> list[str]:
     if part.reason:
         lines.append(f"    reason: {part.reason}")
     for evidence in part.evidence:
-        lines.append(f"    quote: {evidence.quote}")
+        lines.append(f"    {_evidence_label(evidence, part)}: {evidence.quote}")
         lines.append(_source_line(evidence, documents))
     return lines
+
+
+def _evidence_label(evidence: Evidence, part: Part) -> str:
+    """Write what evidence is: a quote, or a sentence of the source that may be against the part."""
+    if evidence.number is None:
+        return "quote"
+    label = f"source sentence {evidence.number}"
+    is_against = part.score is not None and part.score < 1 / 2
+    return f"against it, {label}" if is_against else label
 
 
 def _source_line(evidence: Evidence, documents: Sequence[Document]) -> str:
