@@ -67,6 +67,7 @@ def log_text(caplog: pytest.LogCaptureFixture) -> Any:
 
 
 SLOW = ("mlflow", "inspect")
+ALL_FAULTS = [*FAULTS, *UNREACHABLE]
 
 
 def product(rows: Sequence[Any], columns: Sequence[Any], *, every: int) -> list[Any]:
@@ -81,7 +82,7 @@ def product(rows: Sequence[Any], columns: Sequence[Any], *, every: int) -> list[
     ]
 
 
-@pytest.mark.parametrize(("place", "fault"), product([*PLACES], [*FAULTS, *UNREACHABLE], every=10))
+@pytest.mark.parametrize(("place", "fault"), product([*PLACES], ALL_FAULTS, every=len(ALL_FAULTS)))
 def test_no_key_in_verdicts_errors_logs_and_caches(
     place: str, fault: str, log_text: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
