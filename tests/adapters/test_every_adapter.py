@@ -141,10 +141,7 @@ KINDS = (
 
 QUICK: Mapping[str, Sequence[str]] = {
     "langsmith": JUDGES,
-    "deepeval evaluate": ["groundedness", "repeats", "cascade"],
-    "deepeval evaluate async": ["groundedness", "repeats", "cascade"],
-    "langfuse run_experiment": ["passage_quality", "cascade"],
-    "langfuse dataset": ["passage_quality", "cascade"],
+    **dict.fromkeys(OTHER_ENTRIES, ("passage_quality", "cascade")),
 }
 """The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
 
