@@ -99,6 +99,7 @@ async def main():
 asyncio.run(main())
 """,
             2,
+            marks=soak,
             id="the judge of a loop left open goes in another loop",
         ),
         pytest.param(

@@ -37,7 +37,10 @@ def edit(name: str, edit: str) -> EditFigures:
     return figures
 
 
-@pytest.mark.soak
+soak = pytest.mark.soak  # each judge is probed with all cases
+
+
+@soak
 def test_card_says_what_is_out_of_the_models_reach() -> None:
     assert card_of("offline").limits.endswith("in nearly the same words.")
     assert card_of("always_passes").limits == ""
@@ -46,9 +49,9 @@ def test_card_says_what_is_out_of_the_models_reach() -> None:
 @pytest.mark.parametrize(
     ("name", "caught", "moved", "fooled"),
     [
-        pytest.param("knows_all", 1.0, 0.0, 0.0, id="knows all"),
+        pytest.param("knows_all", 1.0, 0.0, 0.0, marks=soak, id="knows all"),
         pytest.param("always_passes", 0.0, 0.0, None, id="always passes"),
-        pytest.param("always_fails", None, None, 0.0, id="always fails"),
+        pytest.param("always_fails", None, None, 0.0, marks=soak, id="always fails"),
     ],
 )
 def test_judge_that_is_simple_has_simple_shares(
@@ -76,6 +79,7 @@ def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
     assert differs_from_noise(card_of("obeys").family("attacks"))
 
 
+@soak
 def test_judge_that_says_always_the_same_fails_the_canaries_and_may_leave_nothing_to_measure() -> None:
     passes, fails = card_of("always_passes").unchanged, card_of("always_fails").unchanged
     assert (passes.canaries_right.value, passes.canaries_wrong.value) == (1.0, 0.0)
@@ -88,6 +92,7 @@ def test_judge_that_says_always_the_same_fails_the_canaries_and_may_leave_nothin
     assert (family.rate.n, family.n_unfit > 0) == (0, True)
 
 
+@soak
 def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> None:
     rates = {figures.edit: figures.rate.value for figures in card_of("looks_at_lengths").edits}
     assert {rates[name] for name in ("number", "date", "sentence_invented")} == {0.0}
@@ -95,6 +100,7 @@ def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> Non
     assert rates["verdict_in_response"] == 1.0
 
 
+@soak
 def test_judge_that_guesses_differs_from_its_noise_in_nothing() -> None:
     card = card_of("guesses")
     assert (card.unchanged.flips.low or 0) > 0.2
