@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import gc
+from functools import cache
 
 
+@cache
 def tree_of(source: str) -> ast.Module:
-    """Parse a source without a garbage collection meanwhile.
+    """Parse a source, once for all tests of a process, without a garbage collection meanwhile.
 
     If the collector runs finalizers while CPython 3.11 builds the tree, its check of the recursion depth can
     raise a SystemError.

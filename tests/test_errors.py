@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,17 +30,22 @@ from groundjudge.lab.probe.cases import ProbeError
 from groundjudge.runs.verdict_file import ResumeError
 
 ROOT = Path(__file__).parents[1]
-FILES = {
-    file: tree_of(file.read_text(encoding="utf-8"))
-    for folder in ("src/groundjudge", "adapters")
-    for file in (ROOT / folder).rglob("*.py")
-    if not file.is_symlink()
-}
 # Named here so that they are imported: only then `tables_of_codes` has their tables.
 ERRORS_OF_OTHER_ROOMS = (AnswerError, GuardError, LabelError, ProbeError, ResumeError, StateError)
 CODES = tables_of_codes()
 ALL_CODES = {code for codes in CODES.values() for code in codes}
 CODE = re.compile(r"[a-z]+(_[a-z]+)*")
+
+
+@cache
+def trees() -> Mapping[Path, ast.Module]:
+    """The syntax trees of all files, parsed when the first test needs them: not by every worker."""
+    return {
+        file: tree_of(file.read_text(encoding="utf-8"))
+        for folder in ("src/groundjudge", "adapters")
+        for file in (ROOT / folder).rglob("*.py")
+        if not file.is_symlink()
+    }
 
 
 def is_table(node: ast.AST) -> bool:
@@ -82,7 +88,7 @@ def code_argument(call: ast.Call) -> ast.AST | None:
 def codes_raised() -> set[tuple[str, str]]:
     """The class and the code of every error that is made with a literal, or with one of several."""
     pairs: set[tuple[str, str]] = set()
-    for tree in FILES.values():
+    for tree in trees().values():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
@@ -96,7 +102,7 @@ def codes_raised() -> set[tuple[str, str]]:
 
 def test_every_class_of_errors_with_a_table_is_collected() -> None:
     with_table: set[str] = set()
-    for tree in FILES.values():
+    for tree in trees().values():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and any(is_table(statement) for statement in node.body):
                 with_table.add(node.name)
@@ -110,7 +116,7 @@ def test_code_of_every_error_is_in_the_table_of_its_class() -> None:
 
 
 def test_every_code_of_the_tables_is_used() -> None:
-    texts = {text for tree in FILES.values() for text in literals(tree)}
+    texts = {text for tree in trees().values() for text in literals(tree)}
     assert texts >= ALL_CODES
 
 
@@ -131,7 +137,7 @@ def alternatives(node: ast.AST | None) -> Iterator[str]:
 
 def texts_given_as_warnings() -> Iterator[str]:
     """What the code that reads replies returns, yields, appends or calls warnings."""
-    for file, tree in FILES.items():
+    for file, tree in trees().items():
         if file.parent.name not in {"replies", "evidence", "rubric"}:
             continue
         for node in ast.walk(tree):
