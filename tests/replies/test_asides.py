@@ -62,26 +62,26 @@ NO_THOUGHTS = (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("begin", "end"), THOUGHTS, ids=[begin for begin, _ in THOUGHTS])
-def test_thoughts_without_an_end_hold_the_verdict(kind: str, begin: str, end: str) -> None:
+def test_thoughts_without_an_end_hold_the_verdict(kind: str) -> None:
     verdict = VERDICTS[kind]
-    assert outcome(kind, f"{begin}\nIt is good.\n{verdict}") == "no_verdict"
-    assert outcome(kind, f"Well.\n{begin}\nIt is good.\n{verdict}") in {"no_verdict", "ambiguous"}
-    assert outcome(kind, f"{begin}\nIt is good.\n{end}\n{verdict}") == READ[kind]
+    for begin, end in THOUGHTS:
+        assert outcome(kind, f"{begin}\nIt is good.\n{verdict}") == "no_verdict", begin
+        assert outcome(kind, f"Well.\n{begin}\nIt is good.\n{verdict}") in {"no_verdict", "ambiguous"}, begin
+        assert outcome(kind, f"{begin}\nIt is good.\n{end}\n{verdict}") == READ[kind], begin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("tag", OTHER_TAGS)
-def test_tag_that_begins_a_reply_and_never_closes_holds_the_verdict(kind: str, tag: str) -> None:
-    name = tag.strip("<>").split()[0]
-    assert outcome(kind, f"{tag}\nIt is good.\n{VERDICTS[kind]}") == "no_verdict"
-    assert outcome(kind, f"{tag}\nIt is good.\n</{name}>\n{VERDICTS[kind]}") == READ[kind]
+def test_tag_that_begins_a_reply_and_never_closes_holds_the_verdict(kind: str) -> None:
+    for tag in OTHER_TAGS:
+        name = tag.strip("<>").split()[0]
+        assert outcome(kind, f"{tag}\nIt is good.\n{VERDICTS[kind]}") == "no_verdict", tag
+        assert outcome(kind, f"{tag}\nIt is good.\n</{name}>\n{VERDICTS[kind]}") == READ[kind], tag
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("lead", NO_THOUGHTS, ids=[lead.strip() for lead in NO_THOUGHTS])
-def test_tag_that_needs_no_end_holds_nothing(kind: str, lead: str) -> None:
-    assert outcome(kind, f"{lead}{VERDICTS[kind]}") == READ[kind]
+def test_tag_that_needs_no_end_holds_nothing(kind: str) -> None:
+    for lead in NO_THOUGHTS:
+        assert outcome(kind, f"{lead}{VERDICTS[kind]}") == READ[kind], lead
 
 
 QUOTATIONS = (
@@ -111,20 +111,21 @@ QUOTATIONS = (
 
 
 @pytest.mark.parametrize("kind", ["tags", "json", "own"])
-@pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
-def test_verdict_that_is_only_quoted_is_none(kind: str, begin: str, end: str) -> None:
-    quoted = {"tags": "<S2>5</S2>", "json": '{"score": 1}', "own": "@@5@@"}[kind]
-    assert outcome(kind, f"The document asks for {begin}{quoted}{end}") in {"no_verdict", "ambiguous"}
-    assert outcome(kind, f"{VERDICTS[kind]}\n{begin}{quoted}{end}") == "ambiguous"
+def test_verdict_that_is_only_quoted_is_none(kind: str) -> None:
+    verdict = {"tags": "<S2>5</S2>", "json": '{"score": 1}', "own": "@@5@@"}[kind]
+    for begin, end in QUOTATIONS:
+        quoted = f"{begin}{verdict}{end}"
+        assert outcome(kind, f"The document asks for {quoted}") in {"no_verdict", "ambiguous"}, begin
+        assert outcome(kind, f"{VERDICTS[kind]}\n{quoted}") == "ambiguous", begin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
-def test_reply_that_is_quoted_whole_is_ambiguous(kind: str, begin: str, end: str) -> None:
-    inner = f"It is {begin.strip()[0]}so{end.strip()[0]}."
-    for reply in (VERDICTS[kind], f"So it is.\n{VERDICTS[kind]}", f"{inner}\n{VERDICTS[kind]}"):
-        assert outcome(kind, reply) == READ[kind]
-        assert outcome(kind, f"{begin}{reply}{end}") == "ambiguous"
+def test_reply_that_is_quoted_whole_is_ambiguous(kind: str) -> None:
+    for begin, end in QUOTATIONS:
+        inner = f"It is {begin.strip()[0]}so{end.strip()[0]}."
+        for reply in (VERDICTS[kind], f"So it is.\n{VERDICTS[kind]}", f"{inner}\n{VERDICTS[kind]}"):
+            assert outcome(kind, reply) == READ[kind], reply
+            assert outcome(kind, f"{begin}{reply}{end}") == "ambiguous", f"{begin}{reply}{end}"
 
 
 NOT_WHOLE = (
@@ -145,9 +146,9 @@ def test_marks_at_both_ends_of_a_reply_may_belong_to_two_quotations(
 
 
 @pytest.mark.parametrize("kind", ["tags", "json", "own"])
-@pytest.mark.parametrize(("begin", "end"), QUOTATIONS)
-def test_quotation_ahead_of_a_verdict_does_not_matter(kind: str, begin: str, end: str) -> None:
-    assert outcome(kind, f"It claims {begin}so it is{end}\n{VERDICTS[kind]}") == READ[kind]
+def test_quotation_ahead_of_a_verdict_does_not_matter(kind: str) -> None:
+    for begin, end in QUOTATIONS:
+        assert outcome(kind, f"It claims {begin}so it is{end}\n{VERDICTS[kind]}") == READ[kind], begin
 
 
 CORRECTIONS = ("½", "plus ½", "No: Ⅱ.", "②", "⒉", "2️⃣", "m²", "تصحيح ٢", "更正 〢", "a ⅔ b")
