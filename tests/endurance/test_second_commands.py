@@ -77,7 +77,7 @@ def other_files(out: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("way", "content", "stride"),
     [
-        pytest.param("--resume", "begun", 40, id="a begun file is resumed, some steps"),
+        pytest.param("--resume", "begun", 80, id="a begun file is resumed, some steps"),
         soak("a begun file is resumed", "--resume", "begun", 1),
         soak("a new file is resumed", "--resume", "none", 1),
         soak("a begun file is overwritten", "--overwrite", "begun", 1),

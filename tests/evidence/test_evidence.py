@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -170,11 +170,11 @@ def test_each_folded_character_has_its_place(text: str) -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", [" ", "\n", "'", '",\n', "...", "a ", "a-\n", "a-", "- \n", "ß", "٢"])
 def test_time_for_long_quotes_and_sources_is_linear(piece: str) -> None:
-    long = piece * (200_000 // len(piece))
-    started = perf_counter()
+    long = piece * (100_000 // len(piece))
+    started = process_time()
     find([f'"a"{long}b', long], "We open at 9.")
     find([f"a{piece * 20}b", "a", "b"], long)
-    assert perf_counter() - started < 5
+    assert process_time() - started < 2.5
 
 
 def test_many_quotes_are_found_in_a_long_document() -> None:
