@@ -29,9 +29,7 @@ PREFIXES = (
 
 # Before any framework is imported: several of them read the environment once and keep it.
 for name in [*os.environ]:
-    if name.startswith(
-        ("OPENAI_", "AZURE_OPENAI_", "LANGSMITH_", "LANGCHAIN_", "DEEPEVAL_", "CONFIDENT_", "TYPESAFE_")
-    ):
+    if name.startswith(PREFIXES):
         del os.environ[name]
 os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
