@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import pytest
@@ -23,8 +24,12 @@ NO_SCHEMA = Status(400, "Invalid parameter: 'response_format' of type 'json_sche
 NO_JSON = Status(400, "This response_format type is unavailable now")
 
 
+NUMBERS = count()
+
+
 def judge_at(server: StandIn, **options: Any) -> Judge:
-    model = OpenAIModel("m", base_url=server.url)
+    # Refusals are remembered by URL and name, and a port may have been another server's.
+    model = OpenAIModel(f"m-{next(NUMBERS)}", base_url=server.url)
     return load_one("confidence_grounding", **{"model": model, **options})
 
 
