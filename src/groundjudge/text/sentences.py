@@ -38,7 +38,6 @@ _MAX_WORD = 24
 # Letters of a word that may be an abbreviation: asking takes longer than all the rest.
 _MAX_ABBREVIATION = 7
 _WORD_AHEAD = compile_when_used(r"[\w.&@:/?='’-]+\Z")
-_WORD_BEHIND = compile_when_used(r"[^\w\n]{0,9}(\w{1,12})")
 # Letters of a word with a capital that is an abbreviation ahead of a number, in any language: "Abb. 3".
 _MAX_BEFORE_NUMBER = 4
 
@@ -60,7 +59,7 @@ _BOUNDARY = compile_when_used(
         (?<=`) [^`\n]++`
       | (?<={_MARK}) (?<!{_MARK}{{2}}) (?P<more> {_MARK}*+)
         (?P<closing> (?: {_CLOSING} | [«‹“] | [^\S\n] (?!{_OPENS_OR_CLOSES}[^\W_]) {_CLOSING} )*+ )
-        (?: [^\S\n]? {_MARKER} )*+ (?P<space> \s++)
+        (?: [^\S\n]? {_MARKER} )*+ (?P<space> \s++) (?= [^\w\n]{{0,9}} (?P<next_word> \w{{0,12}}) )
       | (?<={_WIDE_MARK}) (?P<wide> {_WIDE_MARK}*+) (?P<wide_closing> {_CLOSING}*+)
         (?: [^\S\n]? {_MARKER} )*+ \s*+
     )
@@ -84,7 +83,9 @@ def sentences(text: str) -> list[Span]:
     citations behind it. A text without any is one sentence; a blank text has none.
     """
     starts = entry_starts(text) or _piece_starts(text)
-    plain = _FENCE.sub(_blank_language, without_citations(text))
+    plain = without_citations(text)
+    if _may_have_code(text):
+        plain = _FENCE.sub(_blank_language, plain)
     # What stands ahead of the first sentence belongs to it.
     sentence_starts: list[int] = [0]
     has_letter = False
@@ -97,10 +98,10 @@ def sentences(text: str) -> list[Span]:
         piece_start = piece_end
     spans: list[Span] = []
     for start, end in zip(sentence_starts, [*sentence_starts[1:], len(text)], strict=True):
-        sentence = text[start:end].rstrip()
-        first = start + len(sentence) - len(sentence.lstrip())
+        sentence = text[start:end].strip()
         if sentence:
-            spans.append(Span(sentence.lstrip(), first, start + len(sentence)))
+            first = text.index(sentence, start)  # only white space stands before it
+            spans.append(Span(sentence, first, first + len(sentence)))
     return spans
 
 
@@ -111,6 +112,11 @@ def without_citations(text: str) -> str:
     return _CITATION.sub(lambda citation: " " * len(citation[0]), text)
 
 
+def _may_have_code(text: str) -> bool:
+    """Whether to look for the lines around code in a text, which takes a hundred times as long."""
+    return "```" in text or "~~~" in text
+
+
 def _blank_language(fence: re.Match[str]) -> str:
     """Blank the language of code; more words behind a fence say something."""
     if len(fence["info"].split()) > 1:
@@ -118,9 +124,10 @@ def _blank_language(fence: re.Match[str]) -> str:
     return " " * len(fence[0])
 
 
-def _piece_starts(text: str) -> Iterator[int]:
+def _piece_starts(text: str) -> list[int]:
     """Where the pieces of a text begin: lines that are one sentence, and the sentences of prose."""
-    fences = _find_fences(text)
+    fences = _find_fences(text) if _may_have_code(text) else set[int]()
+    starts: list[int] = []
     prose_start: int | None = None
     is_code = is_item = False
     for line in _LINE.finditer(text):
@@ -135,8 +142,8 @@ def _piece_starts(text: str) -> Iterator[int]:
             if content[:1].islower() or is_indented:
                 continue
         if prose_start is not None:
-            yield from _prose_starts(text, prose_start, start)
-        yield start
+            starts.extend(_prose_starts(text, prose_start, start))
+        starts.append(start)
         prose_start = None
         # A blank line ends a paragraph, even if the next one begins in small letters.
         if not is_one and content.strip():
@@ -145,7 +152,8 @@ def _piece_starts(text: str) -> Iterator[int]:
         if is_fence:
             is_code = not is_code
     if prose_start is not None:
-        yield from _prose_starts(text, prose_start, len(text))
+        starts.extend(_prose_starts(text, prose_start, len(text)))
+    return starts
 
 
 def _find_fences(text: str) -> set[int]:
@@ -188,14 +196,15 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
         return _ends_at_wide_mark(text, boundary)
     start, end = boundary.span()
     mark = boundary["first"] + boundary["more"]
+    # A point that stands apart ends a sentence, as in texts that were cut into words.
+    if mark == "." and text[start - 1 : start].isspace():
+        return True
     # The same line goes on in small letters, maybe behind a dash.
-    is_line_end = "\n" in boundary["space"]
-    goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and not is_line_end
+    goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in boundary["space"]
     if mark == ".":
-        # A point that stands apart ends a sentence, as in texts that were cut into words.
-        if text[start - 1 : start].isspace():
-            return True
-        return not goes_on and not _is_abbreviation(text, start, end)
+        return not goes_on and not _is_abbreviation(
+            text[max(0, start - _MAX_WORD) : start], boundary["next_word"]
+        )
     if not goes_on:
         return True
     # In small letters a sentence goes on behind "...", behind a quotation ("Why?" he asked) and behind a
@@ -212,23 +221,20 @@ def _ends_at_wide_mark(text: str, boundary: re.Match[str]) -> bool:
     return not (closes_quotation and is_followed_at_once)
 
 
-def _is_abbreviation(text: str, start: int, end: int) -> bool:
+def _is_abbreviation(text: str, next_word: str) -> bool:
     """Whether a point belongs to the word ahead of it: that of "Dr. Who" and "Abb. 3", not of "ran. We".
 
     Args:
-        text: the text.
-        start: where the point stands.
-        end: where the next word begins.
+        text: what stands ahead of the point, as far as a word may go back.
+        next_word: the word behind it; "" if there is none.
     """
-    word = text[max(0, start - _MAX_WORD) : start].rpartition(" ")[2]
+    word = text.rpartition(" ")[2]
     if len(word) > _MAX_ABBREVIATION and word.isalpha():  # as most are
         return False
     word_ahead = _WORD_AHEAD.search(word)
-    word_behind = _WORD_BEHIND.match(text, end)
-    if word_ahead is None or word_behind is None:
+    if word_ahead is None or not next_word:
         return False
     word = word_ahead[0]
-    next_word = word_behind[1]
     if "/" in word or "@" in word:  # the end of an address
         return False
     if next_word[0].isdecimal() and len(word) <= _MAX_BEFORE_NUMBER and word.istitle() and word.isalpha():
