@@ -22,6 +22,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import openai
+import orjson
 from openai.resources.chat import Completions
 
 from groundjudge.case.data import is_mapping
@@ -114,7 +115,7 @@ class Api:
     provider: str
     default_url: str
     call: Callable[[Any, str, dict[str, Any]], tuple[Callable[..., Any], dict[str, Any]]]
-    write: Callable[[object], bytes]
+    write: Callable[[Mapping[str, Any]], bytes]
     has_openai_headers: bool = True
 
     @cached_property
@@ -154,9 +155,12 @@ def _chat_call(
     return client.chat.completions.create, arguments
 
 
-def _write_chat(body: object) -> bytes:
+def _write_chat(body: Mapping[str, Any]) -> bytes:
     """Write a chat. A parameter of the caller's that JSON cannot hold is refused, and not sent as null."""
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    parameters = {name: value for name, value in body.items() if name != "messages"}
+    head = json.dumps(parameters, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    # Nearly all of a request is messages, which orjson writes in a fifth of the time.
+    return b'%b,"messages":%b}' % (head.removesuffix(b"}"), orjson.dumps(body["messages"]))
 
 
 CHAT = Api(
