@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from groundjudge.replies.format import Reading
@@ -108,7 +109,7 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
     """
     names = _values_to_share(scale, levels)
     text = unwrap(fold(text).text)
-    names_by_text = _names_by_text(names, levels)
+    names_by_text = _names_by_text(tuple(names.items()), tuple(levels.items()))
     shares: dict[str, float] = {}
     percents: set[bool] = set()
     position = 0
@@ -154,17 +155,18 @@ def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, flo
     return values
 
 
+@lru_cache  # all replies to a judge have the same
 def _names_by_text(
-    values: Mapping[str, float | None], levels: Mapping[float, str]
+    values: tuple[tuple[str, float | None], ...], levels: tuple[tuple[float, str], ...]
 ) -> Mapping[str, str | None]:
     """Return the names of values by what an entry may call them; None for a label that several numbers bear.
 
     With the levels {2: "bad", 3: "good"} the texts "1", "2", "3" and "good" have names, and "bad" has none.
     """
     names: dict[str, str | None] = {}
-    for name, value in values.items():
+    for name, value in values:
         texts = {fold_label(name)}
-        label = label_of(value, levels)
+        label = label_of(value, dict(levels))
         if label is not None:
             texts.add(fold_label(label))
         for text in texts:
