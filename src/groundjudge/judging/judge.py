@@ -233,14 +233,12 @@ class BaseJudge(ABC):
 
     def empty_verdict(self, case_id: str | None = None, key: str | None = None) -> Verdict:
         """Make the verdict before anything was asked; its status is "error" until it has another one."""
-        return Verdict(
-            judge=self.name,
-            status="error",
-            model=self.model_name,
-            prompt=self.prompt_id,
-            case_id=case_id,
-            key=key,
-        )
+        return self._blank_verdict.model_copy(update={"case_id": case_id, "key": key})
+
+    @cached_property
+    def _blank_verdict(self) -> Verdict:
+        """The verdict before anything was asked, on no case: each case begins with a copy, which is quick."""
+        return Verdict(judge=self.name, status="error", model=self.model_name, prompt=self.prompt_id)
 
     @property
     def score_names(self) -> tuple[str, ...]:

@@ -182,7 +182,8 @@ class TextWay:
         def read(reply: Reply) -> Verdict:
             nonlocal text
             text = f"{text}\n\n{reply.text}" if kept else reply.text
-            return rubric.read_case(reply, case, sentences, kept).model_copy(update={"reply": text})
+            verdict = rubric.read_case(reply, case, sentences, kept)
+            return verdict.model_copy(update={"reply": text}) if kept else verdict
 
         # A reply that was cut off or interrupted is asked for once more even where `max_reasks` is 0.
         reasks = {"unreadable": max_reasks, "truncated": 1, "interrupted": 1}
