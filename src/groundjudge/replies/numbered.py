@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -54,20 +54,6 @@ SHARE = compile_when_used(r"(?P<share>[0-9]+(?:[.,][0-9]+)?)\s*(?:%|/\s*100)?")
 DASHES = compile_when_used(r"[\s|:-]*-[\s|:-]*")
 FENCE = compile_when_used(r"\s*(?:```|~~~)[^`\n]*")
 JSON_IN_FENCE = compile_when_used(r"\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```\s*)?", re.DOTALL)
-
-
-class Line(NamedTuple):
-    """A line of a reply, by the places of its fields in the folded text.
-
-    Attributes:
-        name: its first field: the number of a sentence in digits, or "ALL".
-        fields: where its fields stand, without the bars.
-        span: where all of it stands.
-    """
-
-    name: str
-    fields: tuple[Span, ...]
-    span: Span
 
 
 class NumberedSentence(BaseModel):
@@ -145,10 +131,7 @@ class Numbered(PlacedFormat):
 
     def find_places(self, reader: Reader) -> Sequence[Place]:
         """Find the lines; each has its last field as the place of a value."""
-        places: list[Place] = []
-        for line in _find_lines(reader):
-            places.append(Place("value", line.fields[-1], line.span, line.name))
-        return places
+        return _find_lines(reader)
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
         """Read the lines, which are those of all sentences in their order, with the last one behind them.
@@ -160,12 +143,11 @@ class Numbered(PlacedFormat):
                 `unrated_sentences` with the missing numbers and the lines to keep, or the code of a score
                 that cannot be read.
         """
-        lines = [line for line in (_split_line(reader.text, place.span) for place in places) if line]
         sentences = reader.expectation.sentences
         parts: dict[int, PartReading] = {}
         texts: dict[int, str] = {}
-        for line in lines:
-            if line.name != ALL:
+        for line in places:
+            if line.label != ALL:
                 part = _read_part(line, reader)
                 parts[part.number or 0] = part
                 texts[part.number or 0] = reader.text[slice(*line.span)]
@@ -184,7 +166,7 @@ class Numbered(PlacedFormat):
             fault = f"there is no line for sentence {', '.join(map(str, missing))}"
             raise ReplyError("unrated_sentences", reader.reply.raw, fault, numbers=missing, kept=kept)
         in_order = tuple(parts[number] for number in sorted(parts))
-        whole = _read_whole(lines[-1], reader)
+        whole = _read_whole(places[-1], reader)
         warnings: tuple[str, ...] = ()
         claims = [reader.scale.score(part.value) for part in in_order if part.value is not None]
         if claims and whole is None:
@@ -314,7 +296,7 @@ def _spans_of_lines(reader: Reader) -> Iterator[Span]:
         start = end
 
 
-def _find_lines(reader: Reader) -> Sequence[Line]:
+def _find_lines(reader: Reader) -> Sequence[Place]:
     """Find the lines of a reply, each number once, in rising order and with "ALL" behind them.
 
     Ahead of the first one may stand prose without a bar, or the head of a table; a fence may be around them.
@@ -328,19 +310,21 @@ def _find_lines(reader: Reader) -> Sequence[Line]:
     has_fence = any(FENCE.fullmatch(reader.text[slice(*span)]) for span in spans[:start])
     if has_fence and FENCE.fullmatch(reader.text[slice(*spans[-1])]):
         spans.pop()
-    lines: list[Line] = []
+    lines: list[Place] = []
     texts: dict[str, str] = {}
     for span in spans[start:]:
         text = reader.text[slice(*span)].strip()
-        line = _split_line(reader.text, span)
-        if line is not None and texts.get(line.name) == text:
+        line = _find_line(reader.text, span)
+        if line is not None and texts.get(line.label) == text:
             continue
-        is_next = not lines or (lines[-1].name != ALL and line is not None and _rank(line) > _rank(lines[-1]))
+        is_next = not lines or (
+            lines[-1].label != ALL and line is not None and _rank(line) > _rank(lines[-1])
+        )
         if line is None or not is_next:
             raise reader.make_error("ambiguous", text)
-        texts[line.name] = text
+        texts[line.label] = text
         lines.append(line)
-    if lines[0].name == ALL:
+    if lines[0].label == ALL:
         raise reader.make_error("no_verdict")
     return lines
 
@@ -353,7 +337,7 @@ def _find_first(reader: Reader, spans: Sequence[Span]) -> int:
             and a digit, and is no head of a table, behind which a row of dashes stands.
     """
     for index, span in enumerate(spans):
-        if _split_line(reader.text, span) is not None:
+        if _find_line(reader.text, span) is not None:
             return index
         text = reader.text[slice(*span)]
         if "|" not in text or not any(map(str.isdigit, text)):
@@ -364,13 +348,16 @@ def _find_first(reader: Reader, spans: Sequence[Span]) -> int:
     raise reader.make_error("no_verdict")
 
 
-def _rank(line: Line) -> float:
+def _rank(line: Place) -> float:
     """Return where a line stands among others: by its number, and "ALL" behind them."""
-    return float("inf") if line.name == ALL else int(line.name)
+    return float("inf") if line.label == ALL else int(line.label)
 
 
-def _split_line(text: str, span: Span) -> Line | None:
-    """Split a line at its bars, those around a row of a table left aside; None if it is none of a verdict."""
+def _find_line(text: str, span: Span) -> Place | None:
+    """Find the last field of a line, with the first one as its label; None if it is no line of a verdict.
+
+    The bars around a row of a table are none between fields.
+    """
     start, end = span
     while end > start and text[end - 1].isspace():
         end -= 1
@@ -384,39 +371,43 @@ def _split_line(text: str, span: Span) -> Line | None:
     number = NUMBER.fullmatch(text[start:first_bar].strip())
     if first_bar < 0 or number is None:
         return None
-    fields: list[Span] = []
-    for field in text[start:end].split("|"):
-        fields.append((start, start + len(field)))
-        start += len(field) + 1
-    return Line(number["name"].upper(), tuple(fields), span)
+    last_bar = text.rfind("|", start, end)
+    return Place("value", (last_bar + 1, end), span, number["name"].upper())
 
 
-def _read_part(line: Line, reader: Reader) -> PartReading:
+def _split_line(text: str, line: Place, end: int) -> list[str]:
+    """Split a line at its bars, up to an index, without its first field."""
+    return text[line.span[0] : end].lstrip().removeprefix("|").split("|")[1:]
+
+
+def _read_part(line: Place, reader: Reader) -> PartReading:
     """Read the line of a sentence.
 
     Raises:
         ReplyError: `ambiguous` for a number that does not exist, for sources that are no numbers and for too
             few fields, or the code of a score that cannot be read.
     """
-    number = int(line.name)
+    number = int(line.label)
     sentences = reader.expectation.sentences
-    name = line.name
+    name = line.label
     if sentences is not None:
         if number > len(sentences.response):
             raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
         name = sentences.response[number - 1].text
-    if len(line.fields) < 4:  # noqa: PLR2004  number, sources, note, score
+    last_bar = line.content[0] - 1
+    fields = _split_line(reader.text, line, last_bar)
+    if len(fields) < 2:  # noqa: PLR2004  sources and note
         raise reader.make_error("missing_score", reader.text[slice(*line.span)])
-    sources = _read_sources(reader.text[slice(*line.fields[1])], sentences)
+    sources = _read_sources(fields[0], sentences)
     if sources is None:
         raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
-    note = reader.reply.slice(line.fields[2][0], line.fields[-2][1])
+    note = reader.reply.slice(last_bar - len("|".join(fields[1:])), last_bar)
     reason = "" if NO_SOURCE.fullmatch(note) else note
-    score = Place("value", line.fields[-1], line.span, line.name)
-    if fold_label(reader.text_of(score)) == NO_CLAIM_FOLDED and not reader.scale.find_choice(NO_CLAIM):
+    is_no_claim = fold_label(reader.text_of(line)) == NO_CLAIM_FOLDED
+    if is_no_claim and not reader.scale.find_choice(NO_CLAIM):
         reading = Reading(None)
     else:
-        _, reading = reader.read_verdict([score], name)
+        _, reading = reader.read_verdict([line], name)
     return PartReading(
         name, reading.value, reason, label=reading.label, span=reading.span, number=number, sources=sources
     )
@@ -441,15 +432,15 @@ def _read_sources(text: str, sentences: Sentences | None) -> tuple[int, ...] | N
     return tuple(numbers)
 
 
-def _read_whole(line: Line, reader: Reader) -> float | None:
+def _read_whole(line: Place, reader: Reader) -> float | None:
     """Read the last line: "ALL | 20" is .2; None if there is none, or if it cannot be read.
 
     Raises:
         ReplyError: `ambiguous` for a number between 0 and 1, which may be a share or a percentage.
     """
-    if line.name != ALL:
+    if line.label != ALL:
         return None
-    fields = [unwrap(reader.text[slice(*field)]) for field in line.fields[1:]]
+    fields = map(unwrap, _split_line(reader.text, line, line.content[1]))
     # In a table it has the empty fields of the other lines.
     texts = [field for field in fields if not NO_SOURCE.fullmatch(field)]
     match = SHARE.fullmatch(texts[0]) if len(texts) == 1 else None
