@@ -221,20 +221,17 @@ def measure_import() -> None:
     show(line("import groundjudge, CPU time against pydantic's", rounds, 1, "{:.3f} s", 2.0))
 
 
-def measure_prompt_prefix() -> None:
-    """Measure the share of a prompt that is the same for all cases, which providers can cache."""
+def count_system_messages(n: int = 20) -> None:
+    """Count the different beginnings of prompts: providers cache an equal system message."""
     for name in JUDGES:
         judge = load(name, model="offline")
-        prompts: list[str] = []
-        for case in (next(rows(1)), {"query": "Why?", "context": "Else.", "response": "Because."}):
-            messages = judge.rubric.ask(case).messages
-            prompts.append("".join(message["content"] for message in messages))
-        first_prompt, second_prompt = prompts
-        n_equal = 0
-        while first_prompt[n_equal] == second_prompt[n_equal]:
-            n_equal += 1
-        share = n_equal / len(first_prompt)
-        show(Line(f"prompt prefix, {name} (at least 50 %)", "", f"{share:.0%}", 0.5 / share, 1.0))
+        beginnings: set[str] = set()
+        for messages, _ in prompts_of(judge, rows(n)):
+            beginning = messages[0]
+            assert beginning["role"] == "system"
+            beginnings.add(beginning["content"])
+        count = len(beginnings)
+        show(Line(f"different system messages of {n} cases, {name}", "", f"{count}", count, 1.0))
 
 
 def show(text: object) -> None:
@@ -250,7 +247,7 @@ def main() -> None:
         asyncio.run(measure_faults())
         compare_memory(url, 10_000 if "--quick" in sys.argv else 100_000)
     measure_import()
-    measure_prompt_prefix()
+    count_system_messages()
 
 
 if __name__ == "__main__":
