@@ -37,7 +37,7 @@ DEVNULL = os.open(os.devnull, os.O_WRONLY)
 ROUNDS = 5
 CASES = 400
 JUDGES = ("groundedness", "statement_groundedness")
-CPU_LIMITS = (0.60, 1.00)
+CPU_LIMITS = (0.55, 0.85)
 """The CPU time of a case, as a share of the bare client's."""
 
 Prompt: TypeAlias = tuple[list[dict[str, str]], Mapping[str, Any]]
