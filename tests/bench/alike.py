@@ -36,6 +36,8 @@ scale: {choices: {supported: 1, partially supported: 0.5, not supported: 0, cann
     "line_in_brackets": """reply: {format: line, name: Rating, brackets: true, shares: Shares}
 weighted: stated
 scale: {worst: 1, best: 10, integer: true}""",
+    "cards": """reply: {format: scorecard}
+scale: {worst: 0, best: 10}""",
     "plain": """reply: {format: plain}
 scale: {choices: {"yes": 1, "no": 0}}""",
     "plain_number": """reply: {format: plain}

@@ -28,7 +28,7 @@ LOOKALIKES = str.maketrans({":": "：", "<": "＜", '"': "”", "4": "４", "S":
 def make_value(random: Random, judge: Mapping[str, Any]) -> str:
     """A value that fits the scale, or now and then something else."""
     # A scorecard has several, all of which must be read.
-    if random.random() < (0.02 if judge["reply"]["format"] == "scorecard" else 0.125):
+    if random.random() < (0.02 if judge["reply"]["format"] in {"numbered", "scorecard"} else 0.125):
         return random.choice(ODD_VALUES)
     scale = judge["scale"]
     if "choices" in scale:
@@ -120,11 +120,30 @@ def write_adjacent(random: Random, judge: Mapping[str, Any], _: Mapping[str, Any
     return "\n".join(lines)
 
 
+def sentences_of(response: str) -> list[str]:
+    """About the sentences that a response has."""
+    return [piece for piece in re.split(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。؟])|\n+", response) if piece]
+
+
+def write_numbered(random: Random, judge: Mapping[str, Any], case: Mapping[str, Any]) -> str:
+    """A line for each sentence of the response, and the last one."""
+    lines: list[str] = []
+    for number, _ in enumerate(sentences_of(case["response"]), 1):
+        sources = random.choice(["-", "1", "1, 2", "1-2", "2–3", ""])
+        note = random.choice(["-", "", make_sentence(random), f"{make_sentence(random)} | {number}"])
+        value = make_value(random, judge)
+        if sources == "-" and random.random() < 0.7:
+            value = random.choice(["0", "NO CLAIM"])
+        lines.append(f"{number} | {sources} | {note} | {value}")
+    if random.random() < 0.1:
+        lines.pop(random.randrange(len(lines)))
+    share = random.choice(["3", "97", "50%", "20/100", "0.5", "all"])
+    return "\n".join([*lines, f"ALL | {share}"])
+
+
 def write_scorecard(random: Random, judge: Mapping[str, Any], case: Mapping[str, Any]) -> str:
     """A block for each sentence of the response, with quotes of the context or something else."""
-    sentences = [
-        piece for piece in re.split(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。؟])|\n+", case["response"]) if piece
-    ]
+    sentences = sentences_of(case["response"])
     quotes = re.split(r"(?<=[.!?。؟])\s+|\n+", "\n".join(case["context"]))
     blocks: list[str] = []
     for sentence in sentences:
@@ -151,6 +170,7 @@ FORMATS: Mapping[str, Callable[[Random, Mapping[str, Any], Mapping[str, Any]], s
     "banded": write_banded,
     "json": write_json,
     "line": write_line,
+    "numbered": write_numbered,
     "plain": write_plain,
     "scorecard": write_scorecard,
     "tags": write_tags,
