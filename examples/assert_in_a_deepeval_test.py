@@ -3,8 +3,8 @@
     pip install "groundjudge[deepeval]"
     deepeval test run examples/assert_in_a_deepeval_test.py
 
-The offline judge needs no key: it passes a statement only if one sentence of the source says the same in
-nearly the same words, and leaves everything else undecided. Change MODEL to use a language model. To see a
+The offline judge needs no key: it passes a statement only if one sentence of the source says the same thing
+in nearly the same words, and leaves everything else undecided. Change MODEL to use a language model. To see a
 failure, change a word in an answer below.
 """
 

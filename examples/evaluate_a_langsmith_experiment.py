@@ -3,8 +3,8 @@
     python examples/evaluate_a_langsmith_experiment.py
 
 It sends nothing. The offline judge needs no key: it passes a statement only if one sentence of the source
-says the same in nearly the same words, and leaves everything else undecided. Two comments mark the lines to
-change for a language model and for an upload to LangSmith.
+says the same thing in nearly the same words, and leaves everything else undecided. Two comments mark the
+lines to change for a language model and for an upload to LangSmith.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false

@@ -4,8 +4,8 @@
     python examples/guard_a_langchain_agent.py
 
 The agent's model follows a script. The offline judge needs no key: it passes a statement only if one sentence
-of the source says the same in nearly the same words, and leaves everything else undecided. Put a chat model
-and a judge's model in their places.
+of the source says the same thing in nearly the same words, and leaves everything else undecided. Put a chat
+model and a judge's model in their places.
 """
 
 from __future__ import annotations

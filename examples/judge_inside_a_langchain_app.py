@@ -3,8 +3,8 @@
     python examples/judge_inside_a_langchain_app.py
 
 It needs no network. The offline judge needs no key: it passes a statement only if one sentence of the source
-says the same in nearly the same words, and leaves everything else undecided. Two comments mark the lines to
-change for language models.
+says the same thing in nearly the same words, and leaves everything else undecided. Two comments mark the
+lines to change for language models.
 """
 
 from __future__ import annotations

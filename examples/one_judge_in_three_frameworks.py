@@ -4,8 +4,8 @@
     python examples/one_judge_in_three_frameworks.py
 
 It needs no network. The offline judge needs no key: it passes a statement only if one sentence of the source
-says the same in nearly the same words, and leaves everything else undecided. Change MODEL to use a language
-model.
+says the same thing in nearly the same words, and leaves everything else undecided. Change MODEL to use a
+language model.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportTypedDictNotRequiredAccess=false

@@ -25,8 +25,8 @@ from groundjudge.scale import DIGITS
 from groundjudge.verdict import __version__, passes
 
 LIMITS = (
-    "The offline judge passes a statement only if one sentence of the source says the same in nearly "
-    "the same words."
+    "The offline judge passes a statement only if one sentence of the source says the same thing in "
+    "nearly the same words."
 )
 
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
