@@ -19,7 +19,7 @@ demo: $(VENV)/demo.installed ## every judge at work on the examples, without a k
 	  $(foreach case,$(SHOWN),--full $(case))
 	@echo
 	@echo "Half of the examples are wrong on purpose. The offline judge needs no key: it passes a"
-	@echo "statement only if one sentence of the source says the same in nearly the same words, and leaves everything"
+	@echo "statement only if one sentence of the source says the same thing in nearly the same words, and leaves everything"
 	@echo "else undecided."
 
 test: $(VENV)/test.installed ## the whole test suite, offline and in parallel

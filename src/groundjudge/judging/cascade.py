@@ -262,8 +262,8 @@ def _check_probabilities(judge: Judge) -> None:
     rubric = judge.rubric
     has_parts = rubric.format.part_names or rubric.format.parts_are_sentences
     who = f"{judge.name} with {judge.model.name}"
-    if rubric.format.numbers_sentences and rubric.passes == "score":
-        return  # its score is a probability
+    if rubric.scores_by_probability:
+        return
     if has_parts and rubric.passes == "score":
         fault = f"the score of {who} is made of several parts, which have no common probability"
         raise bad_cascade("by", f'{fault}: use by="score"')

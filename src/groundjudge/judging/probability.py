@@ -22,8 +22,8 @@ def passing_probability(rubric: Rubric, verdict: Verdict, *, count_not_applicabl
     Returns:
         None where a probability is missing: the verdict, or one of its claims, has no distribution.
     """
-    if rubric.format.numbers_sentences and rubric.passes == "score":
-        return verdict.score  # it is the probability that all is borne out
+    if rubric.scores_by_probability:
+        return verdict.score
     distributions: list[Mapping[str, float] | None] = []
     if rubric.passes == "score":
         distributions.append(verdict.distribution)

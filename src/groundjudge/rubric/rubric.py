@@ -335,6 +335,11 @@ class Rubric:
         """
         return self.way.ask(self, self._case_to_judge(case))
 
+    @property
+    def scores_by_probability(self) -> bool:
+        """Whether the score that decides is itself how probable it is that all is borne out."""
+        return self.format.numbers_sentences and self.passes == "score"
+
     def number_sentences(self, case: Case) -> Sentences | None:
         """Cut a case into the sentences that replies name by number; None if the format does not."""
         return number_sentences(case) if self.format.numbers_sentences else None
