@@ -144,23 +144,15 @@ class Numbered(PlacedFormat):
                 that cannot be read.
         """
         sentences = reader.expectation.sentences
-        parts: dict[int, PartReading] = {}
-        texts: dict[int, str] = {}
-        for line in places:
-            if line.label != ALL:
-                part = _read_part(line, reader)
-                parts[part.number or 0] = part
-                texts[part.number or 0] = reader.text[slice(*line.span)]
+        parts, texts = _read_lines(places, reader)
         if reader.expectation.earlier:
             earlier = replace(reader, reply=open_reply(Reply(reader.expectation.earlier), MARKS.pattern))
-            for line in _find_lines(earlier):
-                part = replace(_read_part(line, earlier), span=None)  # it does not stand in this reply
-                parts[part.number or 0] = part
-                texts[part.number or 0] = earlier.text[slice(*line.span)]
-        n_sentences = max(parts, default=0) if sentences is None else len(sentences.response)
+            earlier_parts, earlier_texts = _read_lines(_find_lines(earlier), earlier)
+            for number, part in earlier_parts.items():
+                parts[number] = replace(part, span=None)  # it does not stand in this reply
+            texts.update(earlier_texts)
+        n_sentences = max(parts) if sentences is None else len(sentences.response)
         missing = tuple(number for number in range(1, n_sentences + 1) if number not in parts)
-        if not parts:
-            raise reader.make_error("no_verdict")
         if missing:
             kept = "\n".join(texts[number] for number in sorted(texts))
             fault = f"there is no line for sentence {', '.join(map(str, missing))}"
@@ -378,6 +370,22 @@ def _find_line(text: str, span: Span) -> Place | None:
 def _split_line(text: str, line: Place, end: int) -> list[str]:
     """Split a line at its bars, up to an index, without its first field."""
     return text[line.span[0] : end].lstrip().removeprefix("|").split("|")[1:]
+
+
+def _read_lines(lines: Sequence[Place], reader: Reader) -> tuple[dict[int, PartReading], dict[int, str]]:
+    """Read the lines of sentences: what each says, and its text, by number.
+
+    Raises:
+        ReplyError: as for `_read_part`.
+    """
+    parts: dict[int, PartReading] = {}
+    texts: dict[int, str] = {}
+    for line in lines:
+        if line.label != ALL:
+            number = int(line.label)
+            parts[number] = _read_part(line, reader)
+            texts[number] = reader.text[slice(*line.span)]
+    return parts, texts
 
 
 def _read_part(line: Place, reader: Reader) -> PartReading:
