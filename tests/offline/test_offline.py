@@ -115,17 +115,18 @@ DIVERS = "Old divers inspect it in August."
 TRAMS = "Two green trams cross it at ten."
 LONG = "Old divers inspect it in August, and they do so once more in spring, as soon as the ice is gone."
 PASSAGES: Mapping[str, tuple[str, float, float]] = {
-    # a passage; its recall and precision: a fact counts by its length
+    # a passage; its recall and precision: a fact counts by its length, and a passage with a fact that is not
+    # found has a quarter of its precision (half the threshold), so that it never passes
     "the reference": ("The bridge was finished in 1938. Falcons nest on it.", 1, 1),
     "in another order": ("Falcons nest on it. The bridge was finished in 1938.", 1, 1),
     "one of two facts": ("Falcons nest on it.", 0.37, 1),
-    "and a foreign one": ("Falcons nest on it. Divers inspect it.", 0.37, 0.51),
+    "and a foreign one": ("Falcons nest on it. Divers inspect it.", 0.37, 0.13),
     "all facts and as many others": (
         "The bridge was finished in 1938. Falcons nest on it. Divers inspect it. Trams cross it.",
         1,
-        0.61,
+        0.15,
     ),
-    "another number": ("The bridge was finished in 1983. Falcons nest on it.", 0.37, 0.37),
+    "another number": ("The bridge was finished in 1983. Falcons nest on it.", 0.37, 0.09),
     "foreign": ("Penguins hunt for fish.", 0, 0),
     "talk": ("You're welcome!", 0, 0),
 }

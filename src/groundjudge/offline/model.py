@@ -209,7 +209,8 @@ def _sentence_part(rubric: Rubric, claim: Claim, texts: Sequence[str]) -> PartRe
 def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:
     """How much of the reference stands in the returned passage, and how much of the passage in the reference.
 
-    A sentence that is not found counts as missing, so that both are at least what is said.
+    A sentence of the reference that is not found counts as missing, which recall can bear; a passage with one
+    that is not found does not pass.
     """
     passage = [case.response_text]
     facts = read_claims(case.reference or "", read_sources(passage, case.reference or ""))
@@ -221,6 +222,9 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
         length = sum(len(claim.sentence) for claim in real_claims)
         length_backed = sum(len(claim.sentence) for claim in real_claims if claim.finding == "backed")
         score = length_backed / length if length else 0.0
+        if looked_up is claims and length_backed < length:
+            # One wrong sentence of many would pass: half the threshold keeps the harmonic mean below it.
+            score *= rubric.threshold / 2
         value = rubric.scale.worst + score * (rubric.scale.best - rubric.scale.worst)
         parts.append(PartReading(name, round(value, DIGITS), _reason_of(looked_up, where)))
     return Reading(None, parts=tuple(parts))
