@@ -1,4 +1,4 @@
-"""groundjudge: LLM judges of grounding and hallucination, one core behind every evaluation framework."""
+"""groundjudge: LLM judges for groundedness and hallucination, one core behind every evaluation framework."""
 
 import logging
 

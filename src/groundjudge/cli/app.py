@@ -179,7 +179,7 @@ def import_command(name: str, place: str) -> Any:  # noqa: ANN401  a command of 
 app = typer.Typer(
     name="groundjudge",
     cls=Commands,
-    help="LLM judges of grounding and hallucination.",
+    help="LLM judges for groundedness and hallucination.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP},
     pretty_exceptions_enable=False,  # a fault of ours shows the usual traceback, without the values of locals
@@ -206,7 +206,7 @@ def main(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """LLM judges of grounding and hallucination."""
+    """LLM judges for groundedness and hallucination."""
     warnings.showwarning = _note_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # escape what the terminal's encoding lacks
