@@ -25,6 +25,7 @@ CORE = (
     "text",
     "case",
     "evidence",
+    "citations",
     "prompt",
     "replies",
     "rubric",

@@ -63,6 +63,16 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)
 
 
+CitationFinding: TypeAlias = Literal[
+    "supported", "wrong_document", "unsupported", "dangling", "no_claim", "unchecked"
+]
+"""Whether a cited document bears its sentence out; `dangling`: there is no such document; `unchecked`: nobody
+knows what bears the sentence out."""
+
+BORNE_OUT = 0.5
+"""The least score of a sentence that its evidence bears out."""
+
+
 class Usage(Frozen):
     """Tokens as the endpoint counted them.
 
@@ -166,6 +176,13 @@ class Part(Frozen):
     confidence: Score | None = None
 
     @property
+    def borne_out_by(self) -> tuple[int, ...]:
+        """The documents whose sentences bear it out; () below one half, where they stand against it."""
+        if self.score is None or not passes(self.score, BORNE_OUT):
+            return ()
+        return tuple(dict.fromkeys(evidence.document for evidence in self.evidence))
+
+    @property
     def value_text(self) -> str:
         """The label, or the number on the judge's own scale, as text."""
         if self.label:
@@ -173,6 +190,28 @@ class Part(Frozen):
         if self.value is None:
             return "no claim"
         return f"{self.value:g}"
+
+
+class Citation(Frozen):
+    """A document that a marker in a response names: each of "[1, 2]" is one.
+
+    Attributes:
+        text: what it is called there: "1", or a title.
+        start: where the marker begins in the text of the response.
+        end: where it ends.
+        sentence: the number of its sentence, from 1.
+        documents: the indices of the documents that are called so, mostly one; () if there is none.
+        finding: whether they bear the sentence out; None if no judge has looked.
+        right: the documents that do, where these do not.
+    """
+
+    text: String
+    start: int
+    end: int
+    sentence: int
+    documents: tuple[int, ...] = ()
+    finding: CitationFinding | None = None
+    right: tuple[int, ...] = ()
 
 
 class Failure(Frozen):
@@ -232,6 +271,7 @@ class Verdict(Judgement):
         passed: whether the deciding score reaches the threshold, or of a panel the majority; True if the
             judge found nothing to judge; None for an error and for a response that was left out.
         reason: the judge's explanation, as the model wrote it.
+        citations: what the response cites, where the judge was asked to check it.
         parts: the scores that make up the headline score. An error has those that a decision model answered.
         warnings: codes of what looked odd in the reply; they never change the score.
         usage: tokens of all attempts together; None when the model reported none.
@@ -263,6 +303,7 @@ class Verdict(Judgement):
     scores: Mapping[String, Score] = Field(default_factory=dict)
     reason: String = ""
     parts: tuple[Part, ...] = ()
+    citations: tuple[Citation, ...] = ()
     warnings: tuple[String, ...] = ()
     error: Failure | None = None
     usage: Usage | None = None

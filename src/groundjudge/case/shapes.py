@@ -49,6 +49,9 @@ SYNONYMS = {"human": "user", "function": "tool", "ipython": "tool", "ai": "assis
 ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | SYNONYMS
 """Names of roles, also of other vendors and of older ones -> the role. Other names are kept unchanged."""
 
+ID_NAMES = ("id", "url", "source")
+"""What a citation may call a document by, the most specific first."""
+
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
 """The keys of a tool result that say what it is, not what the tool returned."""
 
@@ -111,6 +114,7 @@ class Document(Frozen):
     Attributes:
         content: the text.
         title: shown to the model next to the text; "" for none.
+        id: what a citation may call it by; "" for none. It is not shown.
         kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else. In a
             dump it is null where only the title of a mapping said "tool", so that it can be read again.
         holds_media: whether there was more than the text can show, such as an image; not part of a dump.
@@ -120,6 +124,7 @@ class Document(Frozen):
 
     content: String
     title: String = ""
+    id: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
     holds_media: bool = Field(default=False, exclude=True, repr=False)
     untitled: String | None = Field(default=None, exclude=True, repr=False)
@@ -477,9 +482,13 @@ def _read_document(field: str, raw_document: object) -> Document:
     may_be_blank = has_string and (is_result or not title)
     if not content and not may_be_blank:
         _refuse(field, DOCUMENTS, raw_document)
+    document_id = first_value(raw_document, *ID_NAMES)
+    if document_id is None:
+        document_id = first_value(first_value(raw_document, "metadata"), *ID_NAMES)
     return Document(
         content=content,
         title=str(title or author or ""),
+        id="" if document_id is None else str(document_id),
         kind="tool" if is_result else "knowledge",
         holds_media=_is_marked_as_media(raw_document) or _has_media(contents),
         untitled=text if is_result_by_title else None,

@@ -196,6 +196,7 @@ def _verdict_of(
         request.case,
         score,
         tuple(parts),
+        request.sentences,
         scores={} if score is None else rubric.format.scores(reading, rubric.scale),
         value=reading.value,
         reason=reason_of(""),

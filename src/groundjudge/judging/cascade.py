@@ -40,7 +40,7 @@ N_BOUNDS = 2
 
 STANDING_FIELDS = (
     *("status", "score", "scores", "weakest", "value", "label", "passed", "reason", "parts", "warnings"),
-    *("reply", "expected", "distribution", "confidence"),
+    *("citations", "reply", "expected", "distribution", "confidence"),
 )
 """The fields that a cascade's verdict takes from the one that stands."""
 

@@ -15,6 +15,7 @@ from typing import Any, Never, TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
+from groundjudge.citations import SCORES as CITATION_SCORES
 from groundjudge.errors import CaseError, GroundjudgeError, PromptError
 from groundjudge.judging.conversation import (
     Around,
@@ -338,6 +339,8 @@ async def ask_vote(judge: Judge, number: int, case: Case, conversation: Conversa
 def _score_names(rubric: Rubric) -> dict[str, None]:
     """Return the names of the scores that a verdict has besides the headline, in order."""
     names = [*rubric.format.part_names, *rubric.format.score_names]
+    if rubric.citations:
+        names.extend(CITATION_SCORES)
     if rubric.passes == "weakest":
         names.append("weakest")
     return dict.fromkeys(names)

@@ -39,7 +39,10 @@ FIRST_VOTES = 2
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
 
-VOTE_FIELDS = ("status", "score", "scores", "weakest", "value", "label", "passed", "reason", "parts", "reply")
+VOTE_FIELDS = (
+    *("status", "score", "scores", "weakest", "value", "label", "passed", "reason", "parts", "citations"),
+    "reply",
+)
 """The fields that a panel's verdict takes from one vote of the majority."""
 
 REPEAT_TEMPERATURE = 0.7

@@ -91,6 +91,7 @@ def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Ma
         "weakest": None,  # the lowest turn's is in the score already
         "reason": " ".join(sentences),
         "parts": tuple(parts),
+        "citations": (),  # their places are those of one turn
         "warnings": tuple(dict.fromkeys(warnings)),
         **sum_costs(list(verdicts.values())),
     }

@@ -51,10 +51,19 @@ class Claim:
     missing: tuple[str, ...] = ()
 
 
-def read_claims(text: str, sources: Sources, query: str = "") -> list[Claim]:
-    """Look the sentences of a text up in the sources; the query is what the text answers."""
+def read_claims(text: str, sources: Sources, query: str = "", compared_text: str = "") -> list[Claim]:
+    """Look the sentences of a text up in the sources.
+
+    Args:
+        text: the text.
+        sources: the sources.
+        query: what the text answers.
+        compared_text: the text with blanks for what says nothing in it; "" if it says all.
+    """
     cut_sentences = sentences(text)
-    words_of_sentences = [words(as_compared(sentence.text), sources.language) for sentence in cut_sentences]
+    compared_text = compared_text or text
+    compared = [as_compared(compared_text[sentence.start : sentence.end]) for sentence in cut_sentences]
+    words_of_sentences = [words(text, sources.language) for text in compared]
     reader = _Reader(frozenset[str]().union(*map(keys_of, words_of_sentences)), sources, query)
     claims: list[Claim] = []
     openers: list[Word] = []
@@ -99,7 +108,7 @@ class _Reader:
         """
         keys = frozenset(keys_of(sentence_words))
         other_keys = keys - self._stating_nothing
-        asks_or_announces = _ASKS_OR_ANNOUNCES.search(sentence) is not None
+        asks_or_announces = _ASKS_OR_ANNOUNCES.search(as_compared(sentence)) is not None
         is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
         if (asks_or_announces and is_short) or self._is_talk(keys, other_keys):
             return Claim(sentence, "claims nothing")

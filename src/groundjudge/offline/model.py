@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from groundjudge.case.case import Case
 from groundjudge.case.numbered import Sentences
 from groundjudge.case.shapes import text_of
+from groundjudge.citations import without_citations
 from groundjudge.errors import ModelError
-from groundjudge.offline.alignment import read_sources
+from groundjudge.offline.alignment import as_compared, read_sources
 from groundjudge.offline.claims import Claim, read_claims
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import NOT_DECIDED, Reply
@@ -90,7 +91,8 @@ class OfflineModel:
         rubric, case = request.rubric, request.case
         texts = _source_texts(rubric, case)
         query = text_of(case.query or case.conversation, "user")
-        claims = read_claims(case.response_text, read_sources(texts, case.response_text), query)
+        response = case.response_text
+        claims = read_claims(response, read_sources(texts, response), query, without_citations(case))
         if rubric.format.part_names:
             reading = _read_passage(rubric, case, claims, texts)
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
@@ -219,8 +221,12 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
         # Recall: the reference's sentences in the passage; precision: the passage's in the reference.
         looked_up, where = (facts, passage) if name.casefold() == "recall" else (claims, texts)
         real_claims = [claim for claim in looked_up if claim.finding != "claims nothing"]
-        length = sum(len(claim.sentence) for claim in real_claims)
-        length_backed = sum(len(claim.sentence) for claim in real_claims if claim.finding == "backed")
+        length = length_backed = 0
+        for claim in real_claims:
+            n_letters = sum(map(str.isalnum, as_compared(claim.sentence)))
+            length += n_letters
+            if claim.finding == "backed":
+                length_backed += n_letters
         score = length_backed / length if length else 0.0
         if looked_up is claims and length_backed < length:
             # One wrong sentence of many would pass: half the threshold keeps the harmonic mean below it.

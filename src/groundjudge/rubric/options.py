@@ -179,6 +179,15 @@ class PromptOptions(TypedDict, total=False):
             TRUE_OR_FALSE,
         ),
     ]
+    citations: Annotated[
+        bool | None,
+        Option(
+            "false",
+            "Whether the citations of a response are checked, such as [2]: does the document bear its sentence "
+            "out? Takes no call; only for judges that name the source's sentences by number.",
+            TRUE_OR_FALSE,
+        ),
+    ]
 
 
 class RubricOptions(PromptOptions, total=False):

@@ -17,6 +17,7 @@ from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.data import is_number
 from groundjudge.case.numbered import Sentences, number_sentences
 from groundjudge.case.shapes import is_blank
+from groundjudge.citations import check_citations
 from groundjudge.errors import PromptError, ReplyError
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
@@ -230,7 +231,7 @@ class Rubric:
             lies off the scale), `bad_reply_format` (an object that is no reply format),
             `bad_empty_response`, `bad_choices` (the format cannot express one of the scale's labels),
             `bad_weighted` (the scale has too many values), `bad_structured`, `bad_passes` (the weakest part
-            of a format without parts); those of the way.
+            of a format without parts), `bad_citations` (a format without numbers); those of the way.
     """
 
     prompt: Prompt
@@ -244,6 +245,7 @@ class Rubric:
     structured: Structured = "reask"
     passes: Passes = "score"
     tool_titles: bool = True
+    citations: bool = False
     way: Way = TEXT
 
     def __post_init__(self) -> None:
@@ -257,6 +259,9 @@ class Rubric:
             raise prompt_error("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
         if self.format.numbers_sentences:
             _check_numbered_inputs(self)
+        elif self.citations:
+            fault = "citations: only a judge that names the source's sentences by number can check them"
+            raise prompt_error("bad_citations", self.prompt, f"{fault}: use statement_groundedness")
         for value in (*self.levels, *self.not_applicable):
             if not self.scale.holds(value):
                 fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
@@ -446,6 +451,7 @@ class Rubric:
             case,
             score,
             parts,
+            sentences,
             scores=scores,
             value=reading.value,
             label=label,
@@ -471,15 +477,22 @@ class Rubric:
         case: Case | None,
         score: float | None,
         parts: tuple[Part, ...],
+        sentences: Sentences | None = None,
         **fields: Any,  # noqa: ANN401  those of a verdict
     ) -> Verdict:
-        """Make the verdict that has a score and parts, and does or does not pass.
+        """Make the verdict that has a score and parts, and does or does not pass; citations are checked.
 
         Raises:
             CaseError: as for `read`.
         """
         if score is not None and case is not None:
             self._check_source(case)
+        if self.citations and case is not None and sentences is not None:
+            checked = check_citations(case, sentences, parts)
+            fields["citations"] = checked.citations
+            fields["reason"] = "\n".join(line for line in (fields["reason"], checked.note) if line)
+            if score is not None:
+                fields["scores"] = {**fields["scores"], **checked.scores}
         return Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",

@@ -1,0 +1,351 @@
+"""Citations: which document a marker in a response names, and whether that document bears its sentence out.
+
+No model is asked. A verdict with numbered evidence says which documents bear out each sentence, and the markers
+of the sentence are compared with these.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from groundjudge.case.case import Case, Context, Document
+from groundjudge.case.numbered import Sentences
+from groundjudge.text.patterns import compile_when_used
+from groundjudge.text.sentences import Span, sentences
+from groundjudge.verdict import Citation, CitationFinding, Part, Verdict
+
+SCORES = ("citation_precision", "citation_recall", "utilization")
+"""The scores that citations add to a verdict."""
+
+MAX_NAMED = 5
+"""Wrong citations that a reason names one by one."""
+
+MAX_RANGE = 100
+"""Documents that one range names at most."""
+
+YEAR_DIGITS = 4
+"""Digits of a number that is a year where no document has it."""
+
+_NUMBER = r"[0-9]{1,4}"
+_LIST = rf"\^?{_NUMBER}(?:\s*[-‐-―,;]\s*\^?{_NUMBER})*"
+# What is blanked first, because nothing in it is a citation.
+_CODE = compile_when_used(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
+_MAY_CITE = compile_when_used(r"[\[(【]")
+_MARKER = compile_when_used(
+    rf"""
+    \[(?P<label> [^\[\]\n]{{1,200}} )\] (?: \((?P<link> [^()\s]{{1,500}} )\) )? (?! \s*=[^=] )  # not a[1] = 2
+  | 【(?P<wide> [^【】\n]{{1,200}} )】
+  | (?<! [0-9A-Za-z_] ) \( (?P<round> {_LIST} ) \) (?= \s*+ (?: [.,;:!?)(。，；：！？] | $ ) )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_NUMBERS = compile_when_used(rf"(?P<numbers>{_LIST})(?:†[^†]*)?")  # 【3†source】
+_ONE_OR_RANGE = compile_when_used(rf"\^?(?P<first>{_NUMBER})(?:\s*[-‐-―]\s*\^?(?P<last>{_NUMBER}))?")
+_DEFINITION = compile_when_used(
+    rf"[ \t>]*(?:[-*•][ \t]+)?(?:\[\^?(?P<number>{_NUMBER})\]:?|(?P<item>{_NUMBER})[.)])[ \t]+(?P<text>\S.*)"
+)
+
+
+class Checked(NamedTuple):
+    """What was found of the citations of a response.
+
+    Attributes:
+        citations: the citations, each with its finding.
+        scores: those of `SCORES` that there is something to measure for.
+        note: what is wrong, a line each; "" if nothing is.
+    """
+
+    citations: tuple[Citation, ...]
+    scores: Mapping[str, float]
+    note: str
+
+
+def citations(
+    response: str, documents: Context, numbers: Mapping[str, int] | None = None
+) -> tuple[Citation, ...]:
+    """Find the citations of a response: [1], [1, 2], [1-3], [^1], 【1】, (1), [title], [id] and links.
+
+    A marker that names several documents is a citation of each. It belongs to the sentence that it stands in, or
+    to the one that ends ahead of it. Code, check boxes, the numbers of lists, years and a list of sources at the
+    end are not citations; nor is a number without a document where no other number has one.
+
+    Args:
+        response: the text.
+        documents: the sources, in any shape that a case takes. Numbers count from 1 in their order, unless all
+            of them have a number as their id, or a list of sources at the end of the response says otherwise.
+        numbers: the index of the document that each number stands for, as in `{"7": 0}`, instead.
+
+    Raises:
+        CaseError: the documents are in no known shape.
+    """
+    case = Case(response=response, context=documents)
+    text = _without_code(response)
+    names = _Names(case.context or (), numbers)
+    return tuple(_find_citations(text, names, sentences(response)))
+
+
+def check_citations(case: Case, numbered: Sentences, parts: Sequence[Part]) -> Checked:
+    """Compare what the sentences of a response cite with what bears them out.
+
+    Args:
+        case: the case.
+        numbered: its sentences.
+        parts: the parts of the verdict: a sentence of the response each, in order.
+    """
+    names = _Names(case.context or ())
+    found: list[Citation] = []
+    for citation in _find_citations(_without_code(case.response_text), names, numbered.response):
+        found.append(_check(citation, parts[citation.sentence - 1]))
+    return Checked(tuple(found), _scores(found, parts, numbered), _note(found, parts, names))
+
+
+def without_citations(case: Case) -> str:
+    """Return the text of a response with blanks for the markers of its citations; places stay what they are."""
+    text = case.response_text
+    names = _Names(case.context or ())
+    for citation in _find_citations(_without_code(text), names, sentences(text)):
+        text = f"{text[: citation.start]}{' ' * (citation.end - citation.start)}{text[citation.end :]}"
+    return text
+
+
+def used_documents(parts: Sequence[Part]) -> Counter[int]:
+    """Count the sentences of a response that each document bears out, by the document's index."""
+    counts: Counter[int] = Counter()
+    for part in parts:
+        counts.update(part.borne_out_by)
+    return counts
+
+
+def uncited_sentences(verdict: Verdict) -> list[int]:
+    """Return the numbers of the sentences that claim something and cite nothing."""
+    return _uncited(verdict.citations, verdict.parts)
+
+
+class _Names:
+    """The documents by what a response can call them."""
+
+    def __init__(self, documents: Sequence[Document], numbers: Mapping[str, int] | None = None) -> None:
+        by_name: defaultdict[str, list[int]] = defaultdict(list)
+        by_number: defaultdict[str, list[int]] = defaultdict(list)
+        has_numbers = all(document.id.isdecimal() for document in documents)
+        for index, document in enumerate(documents):
+            # The pieces of one page have its title: who cites the page cites any of them.
+            for name in {_fold(document.title), _fold(document.id)} - {""}:
+                by_name[name].append(index)
+            by_number[str(int(document.id)) if has_numbers else str(index + 1)].append(index)
+        self._by_name = {name: tuple(indices) for name, indices in by_name.items()}
+        self._by_number = {number: tuple(indices) for number, indices in by_number.items()}
+        self._is_given = numbers is not None
+        if numbers is not None:
+            self._by_number = {number: (index,) for number, index in numbers.items()}
+
+    def define(self, definitions: Mapping[str, tuple[int, ...]]) -> None:
+        """Take what a list of sources says of numbers, unless the caller has said it."""
+        if not self._is_given:
+            self._by_number.update(definitions)
+
+    def numbered(self, number: int) -> tuple[int, ...]:
+        """Return the documents of a number; () if it has none."""
+        return self._by_number.get(str(number), ())
+
+    def named(self, name: str) -> tuple[int, ...]:
+        """Return the documents with a title or an id; () if there are none."""
+        return self._by_name.get(_fold(name), ())
+
+    def named_in(self, text: str) -> tuple[int, ...]:
+        """Return the documents whose title or id a text holds, by the longest of several; () for none."""
+        folded = _fold(text)
+        names = [name for name in self._by_name if name in folded]
+        return self._by_name[max(names, key=len)] if names else ()
+
+    def marker_of(self, index: int) -> str:
+        """Return a marker that cites a document."""
+        for number, indices in self._by_number.items():
+            if index in indices:
+                return f"[{number}]"
+        return f"document {index + 1}"
+
+
+def _without_code(text: str) -> str:
+    """Return a text with blanks for its code, in which nothing is a citation; places stay what they are."""
+    return _CODE.sub(lambda code: " " * len(code[0]), text)
+
+
+def _fold(name: str) -> str:
+    """Return a name as it is compared: without case, and with single blanks."""
+    return " ".join(name.casefold().split())
+
+
+def _find_citations(text: str, names: _Names, spans: Sequence[Span]) -> list[Citation]:
+    """Find the citations of a text without code, in their order; the spans are its sentences."""
+    if not _MAY_CITE.search(text):  # so most are, and it takes no time
+        return []
+    end, definitions = _read_definitions(text, names)
+    names.define(definitions)
+    starts = [span.start for span in spans]
+    squares: list[Citation] = []
+    rounds: list[Citation] = []
+    for marker in _MARKER.finditer(text, 0, end):
+        start, marker_end = marker.span()
+        sentence = _sentence_of(start, text, spans, starts)
+        for name, documents in _targets_of(marker, names):
+            citation = Citation(
+                text=name, start=start, end=marker_end, sentence=sentence, documents=documents
+            )
+            (rounds if marker["round"] else squares).append(citation)
+    found = _without_other_numbers(squares)
+    # "It opened in May (1)." is a citation only if another one of this kind stands somewhere.
+    if len({citation.start for citation in rounds}) > 1:
+        found += _without_other_numbers(rounds)
+    return sorted(found, key=lambda citation: citation.start)
+
+
+def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple[int, ...]]]:
+    """Read the list of sources at the end of a text.
+
+    Returns:
+        Where it begins, the length of the text if there is none; and the documents of its numbers, as far as
+        it calls them by a title or an id.
+    """
+    end = len(text)
+    definitions: dict[str, tuple[int, ...]] = {}
+    for line in reversed(text.splitlines(keepends=True)):
+        definition = _DEFINITION.fullmatch(line.rstrip())
+        if line.strip():
+            if definition is None or _MARKER.search(definition["text"]):
+                break
+            documents = names.named_in(definition["text"])
+            if definition["item"] and not documents:
+                break  # a step, such as "2. Add water."
+            if documents:
+                definitions[str(int(definition["number"] or definition["item"]))] = documents
+        end -= len(line)
+    # Lines that begin with a marker may be all that a response says: "[1] It opens at 9."
+    is_cited = _MARKER.search(text, 0, end) is not None
+    return (end, definitions) if is_cited else (len(text), {})
+
+
+def _targets_of(marker: re.Match[str], names: _Names) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield each name in a marker with its documents; none if it is not a citation, such as [sic]."""
+    label = (marker["label"] or marker["wide"] or marker["round"]).strip()
+    documents = names.named(marker["link"] or "") or names.named(label)
+    numbers = _NUMBERS.fullmatch(label)
+    if documents:
+        yield label, documents
+    elif numbers is not None:
+        for part in _ONE_OR_RANGE.finditer(numbers["numbers"]):
+            first = int(part["first"])
+            last = int(part["last"] or first)
+            for number in range(first, min(last, first + MAX_RANGE) + 1):
+                yield str(number), names.numbered(number)
+    else:
+        labels = [name.strip() for name in re.split("[,;]", label)]
+        if all(map(names.named, labels)):
+            for name in labels:
+                yield name, names.named(name)
+
+
+def _without_other_numbers(found: Sequence[Citation]) -> list[Citation]:
+    """Leave out numbers that cite nothing: years, and all others where no number has a document."""
+    has_number = any(citation.text.isdecimal() and citation.documents for citation in found)
+    kept: list[Citation] = []
+    for citation in found:
+        is_year = len(citation.text) >= YEAR_DIGITS
+        if citation.documents or (has_number and not is_year):
+            kept.append(citation)
+    return kept
+
+
+def _sentence_of(start: int, text: str, spans: Sequence[Span], starts: Sequence[int]) -> int:
+    """Return the number of the sentence that a marker belongs to.
+
+    Args:
+        start: where the marker begins.
+        text: the text.
+        spans: its sentences.
+        starts: where they begin.
+    """
+    number = bisect_right(starts, start)
+    if number <= 1:
+        return 1
+    # "It opens at 9. (1) It closes at 5.": it stands behind its sentence, unless it begins a line.
+    begins_sentence = not text[starts[number - 1] : start].strip()
+    if begins_sentence and "\n" not in text[spans[number - 2].end : start]:
+        return number - 1
+    return number
+
+
+def _check(citation: Citation, part: Part) -> Citation:
+    """Return a citation with its finding, by the part that is its sentence."""
+    right = part.borne_out_by
+    finding: CitationFinding = "unsupported"
+    if part.score is None:
+        finding = "no_claim"
+    elif not citation.documents:
+        finding = "dangling"
+    elif part.warnings:  # its evidence is in no document
+        finding = "unchecked"
+    elif not set(right).isdisjoint(citation.documents):
+        finding = "supported"
+    elif right:
+        finding = "wrong_document"
+    right = () if finding == "supported" else right
+    return citation.model_copy(update={"finding": finding, "right": right})
+
+
+def _scores(found: Sequence[Citation], parts: Sequence[Part], numbered: Sentences) -> dict[str, float]:
+    """Return precision, recall and utilization, each if there is something to measure."""
+    scores: dict[str, float] = {}
+    findings = [citation.finding for citation in found if citation.finding not in {"no_claim", "unchecked"}]
+    if findings:
+        scores["citation_precision"] = findings.count("supported") / len(findings)
+    claims = [part.number for part in parts if part.score is not None and not part.warnings]
+    if claims:
+        supported = {citation.sentence for citation in found if citation.finding == "supported"}
+        scores["citation_recall"] = len(supported) / len(claims)
+    if numbered.source:
+        used: set[int | None] = set()
+        for part in parts:
+            if part.borne_out_by:
+                used.update(evidence.number for evidence in part.evidence)
+        scores["utilization"] = len(used) / len(numbered.source)
+    return scores
+
+
+def _uncited(found: Sequence[Citation], parts: Sequence[Part]) -> list[int]:
+    """Return the numbers of the sentences that claim something and cite nothing."""
+    cited = {citation.sentence for citation in found}
+    uncited: list[int] = []
+    for part in parts:
+        if part.number is not None and part.score is not None and part.number not in cited:
+            uncited.append(part.number)
+    return uncited
+
+
+def _note(found: Sequence[Citation], parts: Sequence[Part], names: _Names) -> str:
+    """Write what is wrong with citations, a line each, and which sentences have none."""
+    lines: list[str] = []
+    for citation in found:
+        right = " and ".join(names.marker_of(index) for index in citation.right)
+        fault = ""
+        if citation.finding == "wrong_document":
+            fault = f"[{citation.text}] does not say this; {right} does"
+        elif citation.finding == "unsupported":
+            fault = f"[{citation.text}] does not say this, and no other source does"
+        elif citation.finding == "dangling":
+            fault = f"there is no source [{citation.text}]"
+            if right:
+                fault += f"; {right} says this"
+        if fault:
+            lines.append(f"Sentence {citation.sentence}: {fault}.")
+    n_more = len(lines) - MAX_NAMED
+    if n_more > 0:
+        lines[MAX_NAMED:] = [f"{n_more} more citations are wrong."]
+    uncited = _uncited(found, parts)
+    if uncited:
+        lines.append(f"Without a citation: sentence {', '.join(map(str, uncited))}.")
+    return "\n".join(lines)
