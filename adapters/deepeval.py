@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
 from groundjudge.case.traces import tool_documents
+from groundjudge.citations import SCORES as CITATION_SCORES
 from groundjudge.decisions.modes import EvalMode, judge_by_mode
 from groundjudge.errors import CaseError, GroundjudgeError, PromptError, requires
 from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
@@ -43,6 +44,7 @@ with requires("groundjudge.adapters.deepeval needs deepeval", "deepeval"):
     from deepeval.test_case import ConversationalTestCase, LLMTestCase
 
 __all__ = [
+    "CitationMetric",
     "ConfidenceGroundingMetric",
     "ConversationalKnowledgeHallucinationMetric",
     "GroundednessMetric",
@@ -233,6 +235,8 @@ class _Metric:
         judge_threshold = None if threshold is ... else threshold  # None: the judge's own
         if strict_mode:
             judge_threshold = 1
+        if self.part in CITATION_SCORES:
+            options.setdefault("citations", True)
         self.judge = judge_by_mode(
             judge or self.default_judge,
             model,
@@ -448,6 +452,16 @@ class StatementGroundednessMetric(JudgeMetric):
     """How much of each sentence of the response the retrieval context supports, with quoted evidence."""
 
     default_judge = "statement_groundedness"
+
+
+class CitationMetric(StatementGroundednessMetric):
+    """How many of the sentences that claim something cite a document that bears them out.
+
+    The reason names each wrong citation and the document that would be right; `score_breakdown` has
+    `citation_precision`, the share of the citations that are right, and `utilization`.
+    """
+
+    part = "citation_recall"
 
 
 class PassageQualityMetric(JudgeMetric):

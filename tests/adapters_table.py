@@ -82,6 +82,9 @@ class Row:
     case: Mapping[str, Any] | None = None
 
 
+RIGHT = {"response": "It opens at 9:00 on weekdays [1]. Tours cost 4.50 euros [2]."}
+WRONG = {"response": "It opens at 9:00 on weekdays [2]. Tours cost 4.50 euros [7]."}
+
 DOWN = ModelError("server", "server: message of the endpoint")
 LABELS: Mapping[str, Any] = {
     "scale": Choices({"supported": 1, "partly supported": 0.5, "not supported": 0, "unclear": None}),
@@ -107,7 +110,10 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 BY_DECISIONS = {f"{name} by decisions": name for name in names()}
 """The library's judges with a decision model."""
 
-JUDGES = [*names(), *OTHERS, "cascade", *BY_DECISIONS]
+CITED = "citations"
+"""The judge that checks citations."""
+
+JUDGES = [*names(), *OTHERS, "cascade", *BY_DECISIONS, CITED]
 
 ENDPOINT_CODES = (
     *("timeout", "connection", "rate_limited", "quota"),
@@ -201,6 +207,13 @@ TABLE = [
     Row("statement_groundedness", formatter.numbered([("1", "one of two", 10)], 95)),
     Row("statement_groundedness", Reply("1 | 1 | - | 10\n2 | 2 | it was c", finish_reason="length")),
     Row("statement_groundedness", "1 | 1 | - | 10\n2 | 2 | no score\nALL | 60"),
+    *(Row(CITED, formatter.numbered([("1", "-", 10), ("2", "-", 10)], 95), case) for case in (RIGHT, WRONG)),
+    Row(CITED, formatter.numbered([("1", "-", 10), ("2", "not 5", 2)], 10), RIGHT),
+    Row(CITED, formatter.numbered([("1", "-", 10), ("2", "no markers", 10)], 95)),
+    Row(CITED, formatter.numbered([("-", "no documents", 0)] * 2, 5), {**RIGHT, "context": []}),
+    Row(CITED, formatter.numbered([("-", "-", "NO CLAIM")] * 2, 100), RIGHT),
+    Row(CITED, "", {"response": " "}),
+    Row(CITED, "not in lines", RIGHT),
     Row("cards", formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "NOTHING FOUND", 0)])),
     Row("cards", formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "Tours cost 5", 2.5)])),
     Row("cards", formatter.scorecard(SENTENCES)),
@@ -298,6 +311,8 @@ def judge_of(name: str) -> AnyJudge:
     if name == "cascade":
         judges = [load("groundedness", model=Script(name, vote), max_reasks=0) for vote in (0, 1)]
         return cascade(judges, until=(0.1, 0.9))
+    if name == CITED:
+        return load("statement_groundedness", model=Script(name), citations=True)
     if name in OTHERS:
         return load_any("groundedness", model=Script(name), **OTHERS[name])
     return load_any(BY_DECISIONS.get(name, name), model=Script(name))

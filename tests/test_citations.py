@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from groundjudge import Case, CaseError, PromptError, load
-from groundjudge.citations import citations, used_documents
+from groundjudge import CaseError, PromptError, load
+from groundjudge.citations import citations
 
 SOURCES: Sequence[Mapping[str, str]] = (
     {"title": "Opening hours", "content": "The pool opens at 9. It closes at 20."},
@@ -20,14 +19,20 @@ URLS: Sequence[Mapping[str, str]] = (
     {"id": "https://pool.example/hours", "content": "The pool opens at 9."},
     {"id": "https://pool.example/prices", "content": "A ticket costs 4 euros."},
 )
-NUMBERED: Sequence[Mapping[str, str]] = ({"id": "7", "content": "Open at 9."}, {"id": "3", "content": "Shut."})
+NUMBERED: Sequence[Mapping[str, str]] = (
+    {"id": "7", "content": "Open at 9."},
+    {"id": "3", "content": "Shut."},
+)
 
 MARKERS: Mapping[str, tuple[str, Sequence[tuple[str, int, tuple[int, ...]]]]] = {
     # a response; each citation: what it says, the number of its sentence, the documents
     "one": ("It opens at 9 [1].", [("1", 1, (0,))]),
     "without a blank": ("It opens at 9[1].", [("1", 1, (0,))]),
     "behind a word": ("It opens at nine[1], daily.", [("1", 1, (0,))]),
-    "behind the full stop": ("It opens at 9. [1] A ticket costs 4 euros. [2]", [("1", 1, (0,)), ("2", 2, (1,))]),
+    "behind the full stop": (
+        "It opens at 9. [1] A ticket costs 4 euros. [2]",
+        [("1", 1, (0,)), ("2", 2, (1,))],
+    ),
     "right behind the full stop": ("It opens at 9.[1] It costs 4.[2]", [("1", 1, (0,)), ("2", 2, (1,))]),
     "inside a sentence": ("It opens [1] at 9 and costs 4 [2].", [("1", 1, (0,)), ("2", 1, (1,))]),
     "two in one": ("It opens at 9 [1, 2].", [("1", 1, (0,)), ("2", 1, (1,))]),
@@ -41,10 +46,16 @@ MARKERS: Mapping[str, tuple[str, Sequence[tuple[str, int, tuple[int, ...]]]]] = 
     "a footnote": ("It opens at 9.[^1]", [("1", 1, (0,))]),
     "two footnotes": ("It opens at 9[^1][^2].", [("1", 1, (0,)), ("2", 1, (1,))]),
     "lenticular brackets": ("九时开门【1】。", [("1", 1, (0,))]),
-    "lenticular brackets behind the stop": ("九时开门。【1】八时关门。【2】", [("1", 1, (0,)), ("2", 2, (1,))]),
+    "lenticular brackets behind the stop": (
+        "九时开门。【1】八时关门。【2】",
+        [("1", 1, (0,)), ("2", 2, (1,))],
+    ),
     "with its kind, as assistants write it": ("It opens at 9【2†source】.", [("2", 1, (1,))]),
     "round brackets": ("It opens at 9 (1). It costs 4 (2).", [("1", 1, (0,)), ("2", 2, (1,))]),
-    "round brackets, two in one": ("It opens at 9 (1, 2). It costs 4 (2).", [("1", 1, (0,)), ("2", 1, (1,)), ("2", 2, (1,))]),
+    "round brackets, two in one": (
+        "It opens at 9 (1, 2). It costs 4 (2).",
+        [("1", 1, (0,)), ("2", 1, (1,)), ("2", 2, (1,))],
+    ),
     "a title": ("It opens at 9 [Opening hours].", [("Opening hours", 1, (0,))]),
     "a title in other letters": ("It opens at 9 [OPENING  hours].", [("OPENING  hours", 1, (0,))]),
     "two titles": ("It is open [Opening hours; Prices].", [("Opening hours", 1, (0,)), ("Prices", 1, (1,))]),
@@ -161,7 +172,10 @@ def test_a_mapping_says_what_numbers_stand_for() -> None:
 
 
 def test_a_title_that_several_documents_have_cites_each() -> None:
-    pieces = [{"title": "Hours", "content": "Open at 9."}, {"title": "Hours", "content": "Closed on Sundays."}]
+    pieces = [
+        {"title": "Hours", "content": "Open at 9."},
+        {"title": "Hours", "content": "Closed on Sundays."},
+    ]
     assert cited("Closed on Sundays [Hours].", pieces) == [("Hours", 1, (0, 1))]
 
 

@@ -1,7 +1,7 @@
-"""Citations: which document a marker in a response names, and whether that document bears its sentence out.
+"""Citations: which document a marker in a response names, and whether it bears its sentence out.
 
-No model is asked. A verdict with numbered evidence says which documents bear out each sentence, and the markers
-of the sentence are compared with these.
+No model is asked. A verdict with numbered evidence says which documents bear out each sentence, and the
+markers of the sentence are compared with these.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groundjudge.case.case import Case, Context, Document
 from groundjudge.case.numbered import Sentences
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import Span, sentences
-from groundjudge.verdict import Citation, CitationFinding, Part, Verdict
+from groundjudge.verdict import Citation, CitationFinding, Part
 
 SCORES = ("citation_precision", "citation_recall", "utilization")
 """The scores that citations add to a verdict."""
@@ -69,14 +69,14 @@ def citations(
 ) -> tuple[Citation, ...]:
     """Find the citations of a response: [1], [1, 2], [1-3], [^1], 【1】, (1), [title], [id] and links.
 
-    A marker that names several documents is a citation of each. It belongs to the sentence that it stands in, or
-    to the one that ends ahead of it. Code, check boxes, the numbers of lists, years and a list of sources at the
-    end are not citations; nor is a number without a document where no other number has one.
+    A marker that names several documents is a citation of each. It belongs to the sentence that it stands in,
+    or to the one that ends ahead of it. Code, check boxes, numbers of lists, years and a list of sources at
+    the end are not citations; nor is a number without a document where no other number has one.
 
     Args:
         response: the text.
-        documents: the sources, in any shape that a case takes. Numbers count from 1 in their order, unless all
-            of them have a number as their id, or a list of sources at the end of the response says otherwise.
+        documents: the sources, in any shape that a case takes. Numbers count from 1 in their order, unless
+            all have a number as their id, or a list of sources at the end of the response says otherwise.
         numbers: the index of the document that each number stands for, as in `{"7": 0}`, instead.
 
     Raises:
@@ -99,12 +99,12 @@ def check_citations(case: Case, numbered: Sentences, parts: Sequence[Part]) -> C
     names = _Names(case.context or ())
     found: list[Citation] = []
     for citation in _find_citations(_without_code(case.response_text), names, numbered.response):
-        found.append(_check(citation, parts[citation.sentence - 1]))
-    return Checked(tuple(found), _scores(found, parts, numbered), _note(found, parts, names))
+        found.append(_check(citation, parts[citation.sentence - 1], names))
+    return Checked(tuple(found), _scores(found, parts, numbered), _note(found, parts))
 
 
 def without_citations(case: Case) -> str:
-    """Return the text of a response with blanks for the markers of its citations; places stay what they are."""
+    """Return the text of a response with blanks for its citations; all places stay what they are."""
     text = case.response_text
     names = _Names(case.context or ())
     for citation in _find_citations(_without_code(text), names, sentences(text)):
@@ -120,9 +120,10 @@ def used_documents(parts: Sequence[Part]) -> Counter[int]:
     return counts
 
 
-def uncited_sentences(verdict: Verdict) -> list[int]:
-    """Return the numbers of the sentences that claim something and cite nothing."""
-    return _uncited(verdict.citations, verdict.parts)
+def uncited_parts(found: Sequence[Citation], parts: Sequence[Part]) -> list[Part]:
+    """Return the sentences of a verdict that claim something and cite nothing."""
+    cited = {citation.sentence for citation in found}
+    return [part for part in parts if part.score is not None and part.number not in cited]
 
 
 class _Names:
@@ -279,22 +280,30 @@ def _sentence_of(start: int, text: str, spans: Sequence[Span], starts: Sequence[
     return number
 
 
-def _check(citation: Citation, part: Part) -> Citation:
+def _check(citation: Citation, part: Part, names: _Names) -> Citation:
     """Return a citation with its finding, by the part that is its sentence."""
     right = part.borne_out_by
+    right_markers = " and ".join(names.marker_of(index) for index in right)
     finding: CitationFinding = "unsupported"
+    note = ""
     if part.score is None:
         finding = "no_claim"
     elif not citation.documents:
         finding = "dangling"
+        note = f"there is no source [{citation.text}]"
+        if right:
+            note = f"{note}; {right_markers} says this"
     elif part.warnings:  # its evidence is in no document
         finding = "unchecked"
     elif not set(right).isdisjoint(citation.documents):
         finding = "supported"
+        right = ()
     elif right:
         finding = "wrong_document"
-    right = () if finding == "supported" else right
-    return citation.model_copy(update={"finding": finding, "right": right})
+        note = f"[{citation.text}] does not say this; {right_markers} does"
+    else:
+        note = f"[{citation.text}] does not say this, and no other source does"
+    return citation.model_copy(update={"finding": finding, "right": right, "note": note})
 
 
 def _scores(found: Sequence[Citation], parts: Sequence[Part], numbered: Sentences) -> dict[str, float]:
@@ -316,36 +325,13 @@ def _scores(found: Sequence[Citation], parts: Sequence[Part], numbered: Sentence
     return scores
 
 
-def _uncited(found: Sequence[Citation], parts: Sequence[Part]) -> list[int]:
-    """Return the numbers of the sentences that claim something and cite nothing."""
-    cited = {citation.sentence for citation in found}
-    uncited: list[int] = []
-    for part in parts:
-        if part.number is not None and part.score is not None and part.number not in cited:
-            uncited.append(part.number)
-    return uncited
-
-
-def _note(found: Sequence[Citation], parts: Sequence[Part], names: _Names) -> str:
+def _note(found: Sequence[Citation], parts: Sequence[Part]) -> str:
     """Write what is wrong with citations, a line each, and which sentences have none."""
-    lines: list[str] = []
-    for citation in found:
-        right = " and ".join(names.marker_of(index) for index in citation.right)
-        fault = ""
-        if citation.finding == "wrong_document":
-            fault = f"[{citation.text}] does not say this; {right} does"
-        elif citation.finding == "unsupported":
-            fault = f"[{citation.text}] does not say this, and no other source does"
-        elif citation.finding == "dangling":
-            fault = f"there is no source [{citation.text}]"
-            if right:
-                fault += f"; {right} says this"
-        if fault:
-            lines.append(f"Sentence {citation.sentence}: {fault}.")
+    lines = [f"Sentence {citation.sentence}: {citation.note}." for citation in found if citation.note]
     n_more = len(lines) - MAX_NAMED
     if n_more > 0:
         lines[MAX_NAMED:] = [f"{n_more} more citations are wrong."]
-    uncited = _uncited(found, parts)
+    uncited = [str(part.number) for part in uncited_parts(found, parts)]
     if uncited:
-        lines.append(f"Without a citation: sentence {', '.join(map(str, uncited))}.")
+        lines.append(f"Without a citation: sentence {', '.join(uncited)}.")
     return "\n".join(lines)

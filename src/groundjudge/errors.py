@@ -146,8 +146,8 @@ class PromptError(GroundjudgeError):
         "bad_panel": "A panel cannot be made of these judges or options, or cannot be used here. Read the "
         "reason in the message: there is one judge, scales differ, repeats have temperature 0, `rule` or "
         "`stop` is unknown, or LangChain's `prompt` or `parser` was given a panel.",
-        "bad_citations": "Only a judge that names the source's sentences by number can check citations. Leave "
-        "`citations` out, or use statement_groundedness.",
+        "bad_citations": "Only a judge that names the source's sentences by number can check citations. "
+        "Leave `citations` out, or use statement_groundedness.",
         "bad_passes": "It is not `score` or `weakest`, or it is `weakest` and replies have no parts. "
         "Leave it out, or choose a format with parts.",
         "bad_questions": "The questions for a decision model do not fit the judge: an option is not on the "

@@ -203,6 +203,7 @@ class Citation(Frozen):
         documents: the indices of the documents that are called so, mostly one; () if there is none.
         finding: whether they bear the sentence out; None if no judge has looked.
         right: the documents that do, where these do not.
+        note: what is wrong with it, as in "[2] does not say this; [1] does"; "" if nothing is known to be.
     """
 
     text: String
@@ -212,6 +213,7 @@ class Citation(Frozen):
     documents: tuple[int, ...] = ()
     finding: CitationFinding | None = None
     right: tuple[int, ...] = ()
+    note: String = ""
 
 
 class Failure(Frozen):

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import typer
 
+from groundjudge.citations import SCORES as CITATION_SCORES
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
 from groundjudge.cli.progress import ProgressLine
@@ -194,6 +195,14 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
         if deciders:
             screen.text(f"{summary.judge}: decided by {', '.join(deciders)}")
     for summary in summaries:
+        measured = [
+            f"{name} {summary.scores[name]:.3f}" for name in CITATION_SCORES if name in summary.scores
+        ]
+        if measured:
+            uses = ", ".join(f"{position} ({count})" for position, count in summary.used_documents.items())
+            screen.text(
+                f"{summary.judge}: {', '.join(measured)}; sentences borne out by document {uses or 'none'}"
+            )
         if summary.evidence_not_found:
             screen.text(f"{summary.judge}: evidence_not_found {summary.evidence_not_found}")
     for summary in summaries:

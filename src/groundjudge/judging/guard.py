@@ -13,8 +13,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast, get_args
 
 from groundjudge.case.case import Case, CaseLike, Text
+from groundjudge.case.data import is_mapping, is_number
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.case.shapes import shape_of, try_read_field
+from groundjudge.citations import uncited_parts
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
 from groundjudge.judging.judge import BaseJudge, CaseSource
@@ -65,15 +67,22 @@ class Draft:
     Attributes:
         case: the case with it; None if it could not be made, by a function passed as `fields` that raised.
         verdict: the verdict on it.
+        unmet: the scores that the guard requires and the verdict does not reach, each with what it has.
     """
 
     case: Case | None
     verdict: Verdict
+    unmet: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
 
     @property
     def response(self) -> Any:  # noqa: ANN401  a string or messages
         """The response, as the case has it."""
         return None if self.case is None else self.case.response
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was judged, and must not go out as it is."""
+        return self.verdict.passed is False or bool(self.unmet)
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,7 @@ class Outcome:
             "status": verdict.status,
             "passed": verdict.passed,
             "score": verdict.score,
+            "unmet": dict(self.drafts[-1].unmet),
             "error": verdict.error.code if verdict.error else None,
             "drafts": len(self.drafts),
             "calls": self.calls,
@@ -214,8 +224,16 @@ class GuardOptions(PanelOptions, total=False):
     on_error: OnError
     deadline: float | None
     mode: Mode
+    require: Mapping[str, float]
     fields: FieldsLike
     on_outcome: Callable[[Outcome], object] | None
+
+
+def _is_requirement(value: object) -> bool:
+    """Whether a value is like `{"citation_recall": 0.8}`."""
+    if not is_mapping(value):
+        return False
+    return all(is_number(least) and 0 <= least <= 1 for least in value.values())
 
 
 def _choice(choices: object) -> Shape:
@@ -238,6 +256,7 @@ SHAPES: Mapping[str, Shape] = {
     "on_error": _choice(OnError),
     "deadline": (is_deadline, "a number of seconds above 0, or None"),
     "mode": _choice(Mode),
+    "require": (_is_requirement, "a mapping of scores to the least that they must be, from 0 to 1"),
     "on_outcome": (lambda value: value is None or callable(value), "a function of the outcome, or None"),
 }
 """The shapes of a guard's settings."""
@@ -262,6 +281,9 @@ class Guard:
         deadline: the seconds that judging and writing again may take together. A draft that is not judged by
             then counts as one that the judge could not judge; one that is not rewritten, as one that failed.
         mode: "enforce"; or "observe": the first draft is judged and goes out whatever the verdict.
+        require: further scores of the verdict that must be reached too, each by the least that it must be, as
+            in `{"citation_recall": 0.8}`. A score that the verdict does not have is not reached; a draft that
+            claims nothing needs none.
         fields: where `case` finds fields with other names, as for `Fields.of`. A path begins with inputs or
             outputs; a function is called with both. `run` and `arun` then take what `case` returns.
         on_outcome: called with each outcome, before a GuardError too: to count, log or store it. It may be
@@ -280,6 +302,7 @@ class Guard:
     on_error: OnError = "block"
     deadline: float | None = None
     mode: Mode = "enforce"
+    require: Mapping[str, float] = field(default_factory=dict[str, float])
     fields: FieldsLike = None
     on_outcome: Callable[[Outcome], object] | None = None
     _logged_codes: set[str] = field(default_factory=set[str], init=False, repr=False, compare=False)
@@ -290,6 +313,14 @@ class Guard:
             if not has_shape(value):
                 message = f"`{name}` must be {shape}, not {value!r}"
                 raise ValueError(message)
+        unknown = self.require.keys() - set(self.judge.part_names)
+        if unknown:
+            listed = ", ".join(self.judge.part_names) or "none"
+            message = (
+                f"`require` names {', '.join(sorted(unknown))}, and the scores of {self.judge.name} are: "
+                f"{listed}; for those of citations load it with citations=True"
+            )
+            raise ValueError(message)
         # So a wrong path is an error when the guard is made, and not at its first answer.
         self._make_case  # noqa: B018
 
@@ -439,11 +470,12 @@ class Guard:
         drafts = progress.drafts
         drafts.append(await self._judge_draft(runtime, case, end))
         while write_again and self.mode == "enforce" and len(drafts) <= self.retries:
-            verdict = drafts[-1].verdict
-            if verdict.passed is not False:
-                break  # None does not reject: what was not judged is not written again
+            draft = drafts[-1]
+            if not draft.failed:
+                break  # which includes a draft that could not be judged
+            note = note_on(draft.verdict, self.judge, draft.unmet)
             try:
-                case = await self._run_until(end, write_again(note_on(verdict, self.judge), verdict))
+                case = await self._run_until(end, write_again(note, draft.verdict))
             except _LateError:
                 break  # a draft that is not rewritten in time is one that failed
             drafts.append(await self._judge_draft(runtime, case, end))
@@ -481,19 +513,25 @@ class Guard:
                 if isinstance(error, GroundjudgeError):
                     error.verdict = verdict
                 raise
-        return Draft(case, verdict)
+        unmet: dict[str, float | None] = {}
+        if verdict.status == "ok":
+            for name, least in self.require.items():
+                score = verdict.scores.get(name)
+                if score is None or not passes(score, least):
+                    unmet[name] = score
+        return Draft(case, verdict, unmet)
 
     async def _decide(self, runtime: Runtime, drafts: tuple[Draft, ...], seconds: float) -> Outcome:
         """Decide by the last draft what goes out, and report it."""
         verdict = drafts[-1].verdict
-        may_go_out = self.on_error == "allow" if verdict.error else _may_go_out(verdict)
+        may_go_out = self.on_error == "allow" if verdict.error else not drafts[-1].failed
         is_replaced = not may_go_out and self.mode == "enforce"
         response = drafts[-1].response
         fault: Exception | None = None
         if is_replaced:
             response, fault = await self._replacement(runtime, verdict)
         self._log_first(verdict)
-        reason = _reason(verdict, len(drafts), self.mode)
+        reason = _reason(drafts[-1], len(drafts), self.mode)
         outcome = Outcome(response, is_replaced, reason, drafts, seconds)
         await self._report(runtime, outcome)
         if is_replaced and response is None:
@@ -590,16 +628,12 @@ def _blocked_error(outcome: Outcome, cause: str) -> GuardError:
     return GuardError("blocked", message, outcome)
 
 
-def _may_go_out(verdict: Verdict) -> bool:
-    """Whether a draft may go out: it is grounded, or there is nothing to ground."""
-    return verdict.passed is True or verdict.status == "not_applicable"
-
-
-def _reason(verdict: Verdict, n_drafts: int, mode: Mode) -> Reason:
-    """Why the outcome is what it is, by the verdict on the last draft: "passed", "fallback" and so on."""
+def _reason(draft: Draft, n_drafts: int, mode: Mode) -> Reason:
+    """Why the outcome is what it is, by the last draft: "passed", "fallback" and so on."""
+    verdict = draft.verdict
     if verdict.error:
         return "not_judged"
-    if not _may_go_out(verdict):
+    if draft.failed:
         return "observed" if mode == "observe" else "fallback"
     if n_drafts > 1:
         return "regenerated"
@@ -620,7 +654,7 @@ def failed_parts(verdict: Verdict, threshold: float) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def note_on(verdict: Verdict, judge: AnyJudge) -> str:
+def note_on(verdict: Verdict, judge: AnyJudge, unmet: Mapping[str, float | None] | None = None) -> str:
     """Write what the model that wrote a draft is told about it: the parts that failed, or else the reason.
 
     A sentence comes with the evidence that is nearest to it, a named score ("recall") with its reason. Each
@@ -629,9 +663,13 @@ def note_on(verdict: Verdict, judge: AnyJudge) -> str:
     Args:
         verdict: the verdict on the draft.
         judge: the judge that gave it, whose threshold applies to each part.
+        unmet: the scores that are required and not reached.
     """
-    faults: list[str] = []
-    for part in failed_parts(verdict, judge.threshold):
+    faults = [f"- {fault}" for fault in _citation_faults(verdict)] if unmet else []
+    parts = failed_parts(verdict, judge.threshold)
+    if verdict.passed:
+        parts = ()  # only what is required besides is not reached
+    for part in parts:
         explanation = NO_EVIDENCE
         if part.name in judge.part_names:
             explanation = part.reason
@@ -644,6 +682,18 @@ def note_on(verdict: Verdict, judge: AnyJudge) -> str:
     if not faults:
         faults.append(_one_line(verdict.reason or verdict.explanation))
     return without_control_tokens("\n".join([NOTE, "", *faults]))
+
+
+def _citation_faults(verdict: Verdict) -> list[str]:
+    """Say what is wrong with the citations of a draft, and which sentences need one."""
+    names = {part.number: _one_line(part.name) for part in verdict.parts}
+    faults: list[str] = []
+    for citation in verdict.citations:
+        if citation.note:
+            faults.append(f"{names[citation.sentence]}\n  {_one_line(citation.note)}.")
+    for part in uncited_parts(verdict.citations, verdict.parts):
+        faults.append(f"{_one_line(part.name)}\n  Cite the source that says this.")
+    return faults
 
 
 def _one_line(text: str) -> str:

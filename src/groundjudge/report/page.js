@@ -51,6 +51,8 @@ const short = (number, digits) => String(Number(number.toFixed(digits)));
 const seconds = (time) => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(time < 10 ? 1 : 0)} s`);
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 const readable = (code) => code.replaceAll("_", " ");
+// A further score: of the sentences, or of the citations.
+const scoreName = (name) => (["mean", "weakest"].includes(name) ? `Parts, ${name}` : readable(name).replace(/^./, (letter) => letter.toUpperCase()));
 const breakable = (name) => name.split("_").flatMap((word, index) => (index ? ["_", h("wbr"), word] : [word]));
 
 // A person's label: a word of the judge's, or a number.
@@ -103,7 +105,7 @@ function overview(judge) {
       judge.n_ok + judge.n_error ? `Coverage ${percent(Math.floor(judge.coverage * 1000) / 1000)}, ` : "No rows to score, ",
       errors.length ? h("span", { class: "is-bad" }, `${plural(judge.n_error, "error")}: ${errors.join(", ")}`) : "no errors",
       judge.n_not_applicable ? `; ${whole(judge.n_not_applicable)} not applicable` : ""),
-    Object.entries(judge.scores).map(([name, mean]) => h("p", { class: "small" }, `Parts, ${readable(name)}: ${decimals(mean)} on average`)),
+    Object.entries(judge.scores).map(([name, mean]) => h("p", { class: "small" }, `${scoreName(name)}: ${decimals(mean)} on average`)),
     judge.rate ? trueRate(judge.rate) : null);
 }
 
@@ -692,7 +694,7 @@ function details(row, index) {
 
 function outcome(row) {
   const entries = [["Score", decimals(row.score), "mean"], ["Outcome", outcomeOf(row), tone(row)]];
-  for (const [name, score] of row.scores ?? []) entries.push([`Parts, ${readable(name)}`, decimals(score), ""]);
+  for (const [name, score] of row.scores ?? []) entries.push([scoreName(name), decimals(score), ""]);
   if (row.weakest !== undefined) entries.push(["Weakest part, which decides", decimals(row.weakest), tone(row)]);
   if (row.value !== undefined) entries.push(["Value on the judge’s scale", short(row.value, 4), ""]);
   if (row.label) entries.push(["Label", readable(row.label), ""]);
@@ -740,12 +742,15 @@ function otherVerdicts(row, index) {
 // A sentence of the source that a judge named by number beside a low score is what stands against the sentence.
 const isAgainst = (part, quote) => quote.number !== undefined && part.score < UNSUPPORTED;
 
+const showPassage = (number, start) =>
+  dialog.querySelector(`[data-document="${number}"] mark[data-start="${start}"]`)?.scrollIntoView({ block: "center" });
+
 // Links to the quotes of a part: to each where they have numbers, otherwise to the first.
 function sources(part, judgedCase) {
   const quotes = part.evidence ?? [];
   if (!quotes.length) return h("span");
   const link = (quote, text) => (judgedCase?.context ? h("button", { type: "button", class: "plain", onclick: () => {
-    dialog.querySelector(`[data-document="${quote.at[0]}"] mark[data-start="${quote.at[1]}"]`)?.scrollIntoView({ block: "center" });
+    showPassage(quote.at[0], quote.at[1]);
   } }, text) : text);
   if (quotes[0].number === undefined) return h("span", { class: "small quiet" }, link(quotes[0], plural(quotes.length, "quote")));
   const against = isAgainst(part, quotes[0]);
@@ -777,13 +782,20 @@ const quoteSpans = (row) => partsOf(row).flatMap((part, index) => (part.evidence
     title: quote.near ? `${title}, near match` : title, look: `quote${quote.near ? " near" : ""}${against ? " against" : ""}` };
 }));
 
+// A citation is green if a document that it names bears its sentence out, red if none does, and grey if unknown.
+const CITATION_LOOKS = { supported: "cited", wrong_document: "miscited", unsupported: "miscited", dangling: "miscited" };
+const citationSpans = (row) => (row.citations ?? []).map((citation) => ({
+  start: citation.at[0], end: citation.at[1], passage: citation.passage?.join(" "),
+  title: citation.note ?? citation.finding.replace("_", " "), look: CITATION_LOOKS[citation.finding] ?? "uncited",
+}));
+
 function material(row, judgedCase) {
-  const sentences = sentenceSpans(row), quotes = quoteSpans(row);
+  const sentences = sentenceSpans(row), quotes = quoteSpans(row), citations = citationSpans(row);
   const field = (name, value) => (value === undefined ? null : [h("h4", null, name), paragraphs(value)]);
   const empty = () => h("p", { class: "quiet" }, "empty");
   return h("div", { class: "sides" },
-    h("div", null, field("Query", judgedCase.query), h("h4", null, "Response"), legend(sentences, quotes),
-      judgedCase.response === undefined ? empty() : h("p", { class: "text", dir: "auto", id: "response" }, marked(judgedCase.response, sentences)),
+    h("div", null, field("Query", judgedCase.query), h("h4", null, "Response"), legend(sentences, quotes, citations),
+      judgedCase.response === undefined ? empty() : h("p", { class: "text", dir: "auto", id: "response" }, marked(judgedCase.response, [...sentences, ...citations])),
       field("Reference", judgedCase.reference), field("Real answers", judgedCase.answers)),
     h("div", null,
       judgedCase.context === undefined ? null : [h("h4", null, "Context"), judgedCase.context.length === 0 ? empty()
@@ -792,13 +804,16 @@ function material(row, judgedCase) {
 }
 
 // What the highlights mean, for those that occur.
-function legend(sentences, quotes) {
+function legend(sentences, quotes, citations) {
   const sample = (look, name) => h("span", null, h("mark", { class: look }, name));
   const samples = [
     sentences.some((span) => span.look === "unsupported") && sample("unsupported", "unsupported"),
     sentences.some((span) => span.look === "partly") && sample("partly", "partly supported"),
     quotes.some((span) => !span.look.includes("against")) && sample("quote", "quoted as evidence"),
     quotes.some((span) => span.look.includes("against")) && sample("quote against", "stands against it"),
+    citations.some((span) => span.look === "cited") && sample("cited", "right citation"),
+    citations.some((span) => span.look === "miscited") && sample("miscited", "wrong citation"),
+    citations.some((span) => span.look === "uncited") && sample("uncited", "citation not checked"),
   ].filter(Boolean);
   return samples.length ? h("p", { class: "key" }, samples) : null;
 }
@@ -830,10 +845,11 @@ function marked(text, spans) {
     const covering = spans.filter((span) => span.start <= start && end <= span.end);
     if (!covering.length) return piece;
     const looks = [...new Set(covering.flatMap((span) => span.look.split(" ")))].join(" ");
-    const parts = [...new Set(covering.map((span) => span.index))].join(" ");
+    const parts = [...new Set(covering.map((span) => span.index).filter((part) => part !== undefined))].join(" ");
     const titles = [...new Set(covering.map((span) => span.title))].join("; ");
-    const number = covering.find((span) => span.start === start)?.number;
-    return h("mark", { class: looks, title: titles, "data-parts": parts, "data-number": number, "data-start": start, "data-end": end }, piece);
+    const number = covering.find((span) => span.start === start && span.number)?.number;
+    const passage = covering.find((span) => span.passage)?.passage;
+    return h("mark", { class: looks, title: titles, "data-parts": parts, "data-number": number, "data-start": start, "data-end": end, "data-passage": passage }, piece);
   });
 }
 
@@ -851,6 +867,7 @@ dialog.addEventListener("mouseover", markParts);
 dialog.addEventListener("focusin", markParts);
 
 function showOtherSide(mark) {
+  if (mark.dataset.passage) return showPassage(...mark.dataset.passage.split(" "));
   const otherSide = mark.classList.contains("quote") ? "#response mark" : "mark.quote";
   const [part] = mark.dataset.parts.split(" ");
   dialog.querySelector(`${otherSide}[data-parts~="${part}"]`)?.scrollIntoView({ block: "center" });

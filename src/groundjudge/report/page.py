@@ -14,7 +14,7 @@ from groundjudge.lab.probe.figures import Card
 from groundjudge.lab.template import case_data, fill_page, without_empty
 from groundjudge.report.collected import MAX_OF_A_KIND, CollectedVerdicts, JudgeCounts, collect
 from groundjudge.runs.summary import Summary
-from groundjudge.verdict import Failure, Part, Usage, Verdict, Vote, __version__, deciding_score
+from groundjudge.verdict import Citation, Failure, Part, Usage, Verdict, Vote, __version__, deciding_score
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
     from groundjudge.lab.agreement import Agreement
@@ -256,6 +256,7 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "attempts": verdict.attempts,
         "latency": round(verdict.latency_s, 4),
         "parts": [_part_data(part, response) for part in verdict.parts],
+        "citations": [_citation_data(citation, verdict.parts) for citation in verdict.citations],
     }
 
 
@@ -311,6 +312,23 @@ def _part_data(part: Part, response: evidence.Sources | None) -> dict[str, Any]:
         "evidence": quotes,
     }
     return without_empty(fields_of_part)
+
+
+def _citation_data(citation: Citation, parts: Sequence[Part]) -> dict[str, Any]:
+    """A citation, and where the passage begins that bears its sentence out."""
+    passage: list[int] = []
+    part = parts[citation.sentence - 1]
+    if part.borne_out_by:
+        shown = [evidence for evidence in part.evidence if evidence.document in citation.documents]
+        first = (shown or part.evidence)[0]
+        passage = [first.document, first.start]
+    fields = {
+        "at": [citation.start, citation.end],
+        "finding": citation.finding,
+        "note": citation.note,
+        "passage": passage,
+    }
+    return without_empty(fields)
 
 
 def _places_of(part: Part, response: evidence.Sources) -> list[list[int]]:

@@ -183,8 +183,8 @@ class PromptOptions(TypedDict, total=False):
         bool | None,
         Option(
             "false",
-            "Whether the citations of a response are checked, such as [2]: does the document bear its sentence "
-            "out? Takes no call; only for judges that name the source's sentences by number.",
+            "Whether the citations of a response are checked, such as [2]: does that document bear the "
+            "sentence out? It takes no call; only for judges that name the source's sentences by number.",
             TRUE_OR_FALSE,
         ),
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from groundjudge.citations import used_documents
 from groundjudge.verdict import Frozen, Score, Usage, Verdict
 
 Figure: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
@@ -41,6 +42,8 @@ class Summary(Frozen):
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
         split_rate: the share, 0..1, of the rows with votes whose votes differ; None if there are none.
         decided_by: of a cascade, which judge and model decided how many rows, the most frequent first.
+        used_documents: of judges that give evidence, how many sentences the document at each position bears
+            out, from 1; documents that were never used are left out.
         usage: the total tokens of all verdicts, including re-asks, excluding replies from a cache; None if
             the model reported no usage.
         n_waiting: rows whose verdicts wait for a batch that is still running.
@@ -65,6 +68,7 @@ class Summary(Frozen):
     agreement: Score | None = None
     split_rate: Score | None = None
     decided_by: Mapping[str, int] = {}
+    used_documents: Mapping[int, int] = {}
     usage: Usage | None = None
     n_waiting: int = 0
 
@@ -158,6 +162,7 @@ class _Counts:
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
     decided_by: Counter[str] = field(default_factory=Counter[str])
+    used_documents: Counter[int] = field(default_factory=Counter[int])
     usage: Usage | None = None
 
     def add(self, verdict: Verdict) -> None:
@@ -191,6 +196,7 @@ class _Counts:
                 self.n["split"] += 1
         if verdict.decided_by is not None:
             self.decided_by[verdict.decided_by] += 1
+        self.used_documents.update(used_documents(verdict.parts))
         if verdict.usage is not None:
             self.usage = (self.usage or Usage()) + verdict.usage
 
@@ -225,6 +231,7 @@ class _Counts:
             agreement=_mean(self.total_agreement, n["rows_with_votes"]),
             split_rate=_mean(n["split"], n["rows_with_votes"]),
             decided_by=_by_frequency(self.decided_by),
+            used_documents={index + 1: count for index, count in sorted(self.used_documents.items())},
             usage=self.usage,
             n_waiting=n["waiting"],
         )
