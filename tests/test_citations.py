@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import formatter
 import pytest
+from scripted_model import ScriptedModel
 
-from groundjudge import CaseError, PromptError, load
+from groundjudge import CaseError, Guard, PromptError, Verdict, load, names, summarise
 from groundjudge.citations import citations
+from groundjudge.text.sentences import sentences
+from groundjudge.types import Request
 
 SOURCES: Sequence[Mapping[str, str]] = (
     {"title": "Opening hours", "content": "The pool opens at 9. It closes at 20."},
@@ -192,3 +199,234 @@ def test_documents_that_cannot_be_read_are_refused() -> None:
 def test_only_a_judge_with_numbered_sentences_checks_citations() -> None:
     with pytest.raises(PromptError, match="use statement_groundedness"):
         load("groundedness", model="offline", citations=True)
+
+
+HOURS, PRICES, BUS = (
+    "The pool opens at 9 [{}].",
+    "A ticket costs 4 euros [{}].",
+    "Bus 7 stops at the gate [{}].",
+)
+FOUND: Mapping[str, tuple[str, Sequence[tuple[str, str, Any]], Sequence[str], Mapping[str, float], str]] = {
+    # a response; of each sentence its sources and its score; the findings; the scores; the note
+    "right": (
+        f"{HOURS.format(1)} {PRICES.format(2)}",
+        [("1", "-", 10), ("3", "-", 10)],
+        ["supported", "supported"],
+        {"citation_precision": 1, "citation_recall": 1, "utilization": 0.4},
+        "",
+    ),
+    "another document": (
+        f"{HOURS.format(3)} {PRICES.format(2)}",
+        [("1", "-", 10), ("3", "-", 10)],
+        ["wrong_document", "supported"],
+        {"citation_precision": 0.5, "citation_recall": 0.5, "utilization": 0.4},
+        "Sentence 1: [3] does not say this; [1] does.",
+    ),
+    "one of two right": (
+        HOURS.format("1, 3"),
+        [("1", "-", 10)],
+        ["supported", "wrong_document"],
+        {"citation_precision": 0.5, "citation_recall": 1, "utilization": 0.2},
+        "Sentence 1: [3] does not say this; [1] does.",
+    ),
+    "no document says it": (
+        f"{HOURS.format(1)} A locker costs 1 euro [2].",
+        [("1", "-", 10), ("3", "no lockers", 0)],
+        ["supported", "unsupported"],
+        {"citation_precision": 0.5, "citation_recall": 0.5, "utilization": 0.2},
+        "Sentence 2: [2] does not say this, and no other source does.",
+    ),
+    "no such document": (
+        f"{HOURS.format(1)} {PRICES.format(9)}",
+        [("1", "-", 10), ("3", "-", 10)],
+        ["supported", "dangling"],
+        {"citation_precision": 0.5, "citation_recall": 0.5, "utilization": 0.4},
+        "Sentence 2: there is no source [9]; [2] says this.",
+    ),
+    "nothing cited": (
+        f"{HOURS.format(1)} A ticket costs 4 euros.",
+        [("1", "-", 10), ("3", "-", 10)],
+        ["supported"],
+        {"citation_precision": 1, "citation_recall": 0.5, "utilization": 0.4},
+        "Without a citation: sentence 2.",
+    ),
+    "no marker at all": (
+        "The pool opens at 9. A ticket costs 4 euros.",
+        [("1", "-", 10), ("3", "-", 10)],
+        [],
+        {"citation_recall": 0, "utilization": 0.4},
+        "Without a citation: sentence 1, 2.",
+    ),
+    "a sentence that claims nothing": (
+        f"Welcome [3]! {HOURS.format(1)}",
+        [("-", "-", "NO CLAIM"), ("1", "-", 10)],
+        ["no_claim", "supported"],
+        {"citation_precision": 1, "citation_recall": 1, "utilization": 0.2},
+        "",
+    ),
+    "by its title": (
+        f"{HOURS.format('Opening hours')} {PRICES.format('How to get there')}",
+        [("1", "-", 10), ("3", "-", 10)],
+        ["supported", "wrong_document"],
+        {"citation_precision": 0.5, "citation_recall": 0.5, "utilization": 0.4},
+        "Sentence 2: [How to get there] does not say this; [2] does.",
+    ),
+    "two sources that both say it": (
+        HOURS.format(2),
+        [("1, 5", "-", 10)],
+        ["wrong_document"],
+        {"citation_precision": 0, "citation_recall": 0, "utilization": 0.4},
+        "Sentence 1: [2] does not say this; [1] and [3] do.",
+    ),
+}
+
+
+def judged(response: str, reply: str, context: Any = SOURCES) -> Verdict:
+    judge = load(
+        "statement_groundedness",
+        model=ScriptedModel(reply),
+        citations=True,
+        max_reasks=0,
+        may_be_empty=["context"],
+    )
+    return judge.judge({"context": context, "response": response})
+
+
+@pytest.mark.parametrize(("response", "lines", "findings", "scores", "note"), FOUND.values(), ids=FOUND)
+def test_citations_are_compared_with_what_bears_the_sentence_out(
+    response: str,
+    lines: Sequence[tuple[str, str, Any]],
+    findings: Sequence[str],
+    scores: Mapping[str, float],
+    note: str,
+) -> None:
+    verdict = judged(response, formatter.numbered(lines, 80))
+    assert [citation.finding for citation in verdict.citations] == findings
+    found = {name: score for name, score in verdict.scores.items() if name not in {"mean", "weakest"}}
+    assert found == pytest.approx(scores)
+    assert verdict.reason == note
+
+
+NOTHING: Mapping[str, tuple[Any, str, str, str, set[str]]] = {
+    # the context, the response, the reply; the status and the scores of citations that there are
+    "no document": ([], HOURS.format(1), formatter.numbered([("-", "-", 0)], 0), "ok", {"citation_recall"}),
+    "no sentence with a claim": (
+        SOURCES,
+        "Hello [1]!",
+        formatter.numbered([("-", "-", "NO CLAIM")], 100),
+        "not_applicable",
+        set(),
+    ),
+    "no marker": (
+        SOURCES,
+        "Open at 9.",
+        formatter.numbered([("1", "-", 10)], 90),
+        "ok",
+        {"citation_recall", "utilization"},
+    ),
+    "no evidence for any": (
+        SOURCES,
+        HOURS.format(1),
+        formatter.numbered([("-", "-", 10)], 90),
+        "ok",
+        {"utilization"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("context", "response", "reply", "status", "scores"), NOTHING.values(), ids=NOTHING)
+def test_what_cannot_be_measured_has_no_score(
+    context: Any, response: str, reply: str, status: str, scores: set[str]
+) -> None:
+    verdict = judged(response, reply, context)
+    assert verdict.status == status
+    assert verdict.scores.keys() - {"mean", "weakest"} == scores
+
+
+def test_a_run_counts_where_the_documents_stood_that_were_used() -> None:
+    verdicts = [
+        judged(HOURS.format(1), formatter.numbered([("1", "-", 10)], 90)),
+        judged(f"{HOURS.format(1)} {BUS.format(3)}", formatter.numbered([("2", "-", 10), ("5", "-", 9)], 90)),
+        judged(PRICES.format(2), formatter.numbered([("3", "not 5", 0)], 5)),  # which stands against it
+    ]
+    (summary,) = summarise(verdicts)
+    assert summary.used_documents == {1: 2, 3: 1}
+    assert summary.scores["citation_recall"] == pytest.approx(2 / 3)
+
+
+def test_a_guard_demands_citations() -> None:
+    judge = load("statement_groundedness", model="offline", citations=True)
+    guard = Guard(judge, require={"citation_recall": 0.8}, fallback="I do not know.")
+    draft = {"context": SOURCES, "response": f"{HOURS.format(1)} {PRICES.format(1)} Bus 7 stops at the gate."}
+    notes: list[str] = []
+
+    def write_again(note: str, _: Verdict) -> str:
+        notes.append(note)
+        return f"{HOURS.format(1)} {PRICES.format(2)} {BUS.format(3)}"
+
+    outcome = guard.run(draft, write_again)
+    assert (outcome.reason, outcome.drafts[0].verdict.passed) == ("regenerated", True)
+    assert outcome.drafts[0].unmet == {"citation_recall": pytest.approx(1 / 3)}
+    (note,) = notes
+    assert "[1] does not say this; [2] does." in note
+    assert "Bus 7 stops at the gate.\n  Cite the source that says this." in note
+    assert HOURS.format(1) not in note
+    assert guard.run(draft).response == "I do not know."
+    assert guard.run({"context": SOURCES, "response": "Hello!"}).reason == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("require", "fault"),
+    [
+        pytest.param(
+            {"recall": 1}, "mean, weakest, citation_precision, citation_recall, utilization", id="unknown"
+        ),
+        pytest.param({"citation_recall": 80}, "from 0 to 1", id="percent"),
+        pytest.param(["citation_recall"], "a mapping", id="no mapping"),
+    ],
+)
+def test_a_guard_refuses_what_it_cannot_demand(require: Any, fault: str) -> None:
+    judge = load("statement_groundedness", model="offline", citations=True)
+    with pytest.raises(ValueError, match=fault):
+        Guard(judge, require=require)
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples/cases.jsonl"
+MARK = {"ahead of the stop": r"\1 [1]\2", "behind the stop": r"\1\2 [1]", "tight": r"\1[1]\2"}
+
+
+def with_markers(response: str, replacement: str) -> str:
+    """A response with a marker in each sentence."""
+    pieces: list[str] = []
+    end = 0
+    for sentence in sentences(response):
+        pieces.append(response[end : sentence.start])
+        pieces.append(re.sub(r"\A(.*?)([.!?。]*)\Z", replacement, sentence.text, flags=re.DOTALL))
+        end = sentence.end
+    return "".join(pieces)
+
+
+@pytest.mark.parametrize("replacement", MARK.values(), ids=MARK)
+@pytest.mark.parametrize("name", names())
+def test_markers_disturb_no_judge(name: str, replacement: str) -> None:
+    judge = load(name, model="offline")
+    rows = map(json.loads, EXAMPLES.read_text(encoding="utf-8").splitlines())
+    plain = [row for row in rows if name in row["judges"] and isinstance(row.get("response"), str)]
+    assert plain
+    for row in plain:
+        marked = {**row, "response": with_markers(row["response"], replacement)}
+        texts = [re.sub(r" ?\[1\]", "", sentence.text) for sentence in sentences(marked["response"])]
+        assert texts == [sentence.text for sentence in sentences(row["response"])]
+        verdict, marked_verdict = judge.evaluate(row), judge.evaluate(marked)
+        assert (marked_verdict.status, marked_verdict.score) == (verdict.status, verdict.score), row["id"]
+
+
+def test_markers_are_shown_to_models_as_they_are() -> None:
+    shown: list[str] = []
+
+    def answer(request: Request) -> str:
+        shown.append(request.messages[-1]["content"])
+        return formatter.numbered([("1", "-", 10)], 90)
+
+    load("statement_groundedness", model=answer).judge({"context": SOURCES, "response": HOURS.format(1)})
+    assert HOURS.format(1) in shown[0]

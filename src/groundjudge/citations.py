@@ -283,7 +283,8 @@ def _sentence_of(start: int, text: str, spans: Sequence[Span], starts: Sequence[
 def _check(citation: Citation, part: Part, names: _Names) -> Citation:
     """Return a citation with its finding, by the part that is its sentence."""
     right = part.borne_out_by
-    right_markers = " and ".join(names.marker_of(index) for index in right)
+    markers = " and ".join(names.marker_of(index) for index in right)
+    is_one = len(right) == 1
     finding: CitationFinding = "unsupported"
     note = ""
     if part.score is None:
@@ -292,7 +293,7 @@ def _check(citation: Citation, part: Part, names: _Names) -> Citation:
         finding = "dangling"
         note = f"there is no source [{citation.text}]"
         if right:
-            note = f"{note}; {right_markers} says this"
+            note = f"{note}; {markers} {'says' if is_one else 'say'} this"
     elif part.warnings:  # its evidence is in no document
         finding = "unchecked"
     elif not set(right).isdisjoint(citation.documents):
@@ -300,7 +301,7 @@ def _check(citation: Citation, part: Part, names: _Names) -> Citation:
         right = ()
     elif right:
         finding = "wrong_document"
-        note = f"[{citation.text}] does not say this; {right_markers} does"
+        note = f"[{citation.text}] does not say this; {markers} {'does' if is_one else 'do'}"
     else:
         note = f"[{citation.text}] does not say this, and no other source does"
     return citation.model_copy(update={"finding": finding, "right": right, "note": note})

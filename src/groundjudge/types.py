@@ -10,11 +10,12 @@ from groundjudge.rubric.options import RubricOptions
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.cost import Estimate
 from groundjudge.runs.summary import Summary
-from groundjudge.verdict import Evidence, Failure, NamedScore, Part, PromptId, Vote
+from groundjudge.verdict import Citation, Evidence, Failure, NamedScore, Part, PromptId, Vote
 
 __all__ = [
     "AnyJudge",
     "Cascade",
+    "Citation",
     "Estimate",
     "Evidence",
     "Failure",
