@@ -287,13 +287,13 @@ def _check(citation: Citation, part: Part, names: _Names) -> Citation:
     is_one = len(right) == 1
     finding: CitationFinding = "unsupported"
     note = ""
-    if part.score is None:
-        finding = "no_claim"
-    elif not citation.documents:
+    if not citation.documents:
         finding = "dangling"
         note = f"there is no source [{citation.text}]"
         if right:
             note = f"{note}; {markers} {'says' if is_one else 'say'} this"
+    elif part.score is None:
+        finding = "no_claim"
     elif part.warnings:  # its evidence is in no document
         finding = "unchecked"
     elif not set(right).isdisjoint(citation.documents):

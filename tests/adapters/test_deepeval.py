@@ -252,6 +252,20 @@ def test_prices_of_another_kind_are_refused_before_a_call_is_paid_for(prices: An
         GroundednessMetric(model=ScriptedModel(GROUNDED), prices=prices)
 
 
+def test_citations_of_a_test_case_are_checked() -> None:
+    metric = adapter.CitationMetric(threshold=0.8, model="offline")
+    answer = "We open at nine [1]. Tea costs two euros [1]."
+    metric.measure(
+        LLMTestCase(
+            input="?", actual_output=answer, retrieval_context=["We open at nine.", "Tea costs two euros."]
+        )
+    )
+    assert (metric.score, metric.success) == (0.5, False)
+    assert metric.score_breakdown["citation_precision"] == 0.5
+    assert metric.reason is not None
+    assert "[1] does not say this; [2] does." in metric.reason
+
+
 @pytest.mark.parametrize("build", [adapter.PassageRecallMetric, adapter.PassagePrecisionMetric])
 @pytest.mark.parametrize("options", [{}, {"repeats": 3}], ids=["one judge", "a panel"])
 def test_judge_without_the_part_that_the_metric_shows_is_refused(build: Any, options: Any) -> None:

@@ -16,7 +16,7 @@ from make_verdicts import error, labelled, panel_verdict, verdict, vote
 from scripted_model import ScriptedModel
 
 import groundjudge
-from groundjudge import Case, Verdict
+from groundjudge import Case, Verdict, load
 from groundjudge.errors import WARNINGS, explain_code
 from groundjudge.lab.agreement import agree
 from groundjudge.lab.labels import Labels, LabelVocabulary
@@ -99,6 +99,23 @@ def test_numbered_sentences_and_their_evidence_have_numbers_and_places_without_a
     (without_case,) = data_of(report([judged]))["verdicts"]
     assert without_case["parts"][0]["evidence"] == [{**nine, "quote": "It opens at nine."}]
     assert "at" not in without_case["parts"][0]
+
+
+def test_citations_lead_to_the_passage_that_bears_their_sentence_out() -> None:
+    judge = load("statement_groundedness", model="offline", citations=True)
+    response = "It opens at nine [2]. Tea costs two euros [2]. It is free [9]."
+    case = Case(id="a", response=response, context=["It opens at nine.", "Tea costs two euros."])
+    shown = data_of(report([judge.judge(case)], title="t", cases=[case]))["verdicts"][0]["citations"]
+    assert shown == [
+        {
+            "at": [17, 20],
+            "finding": "wrong_document",
+            "note": "[2] does not say this; [1] does",
+            "passage": [0, 0],
+        },
+        {"at": [42, 45], "finding": "supported", "passage": [1, 0]},
+        {"at": [58, 61], "finding": "dangling", "note": "there is no source [9]"},
+    ]
 
 
 def test_verdicts_of_an_older_version_are_shown_as_they_were() -> None:
