@@ -30,7 +30,7 @@ from groundjudge.judging.load import JudgeLike
 from groundjudge.judging.panel import Rule, Stop
 from groundjudge.judging.turns import judge_turns
 from groundjudge.judging.twins import make_twins
-from groundjudge.models.lookup import ModelLike
+from groundjudge.models.lookup import ModelLike, ModelOptions
 from groundjudge.models.redaction import RedactedError
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.runs.call_costs import CallCosts
@@ -62,7 +62,7 @@ IN_METADATA = ("profile", "agent_name", "conversation", "answers")
 """The fields of a case that DeepEval does not have."""
 
 
-class OtherOptions(PromptOptions, total=False):
+class OtherOptions(PromptOptions, ModelOptions, total=False):
     """The options of a judge that are not arguments of DeepEval's metrics."""
 
     max_reasks: int

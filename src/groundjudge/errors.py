@@ -247,7 +247,7 @@ class ModelError(GroundjudgeError):
         "no_batches": "The model's provider has no batches that the library can use. "
         "Take one of [these](batches.md), or write the requests with `groundjudge batch write`.",
         "no_endpoint": "No key and no endpoint are configured, or no client can be built from them. "
-        "Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for another endpoint, or pass `client=`.",
+        "Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for another endpoint, or pass `api_key=` or `base_url=`.",
         "no_model": "No model was given, and none is the default. Pass `model=`, see [Models](models.md).",
         "not_found": "The endpoint knows no model, or no address, of that name (status 404). "
         "Check the model's name, and that the base URL ends as the provider says, mostly in `/v1`.",

@@ -4,6 +4,7 @@ from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeOptions, PanelOptions
 from groundjudge.judging.panel import AnyJudge, Panel
+from groundjudge.models.lookup import ModelOptions
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions
@@ -22,6 +23,7 @@ __all__ = [
     "Judge",
     "JudgeOptions",
     "Model",
+    "ModelOptions",
     "NamedScore",
     "Panel",
     "PanelOptions",

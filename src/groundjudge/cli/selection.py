@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, cast
 
 import typer
@@ -19,7 +20,7 @@ from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, load
 from groundjudge.judging.panel import AnyJudge, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
-from groundjudge.models.lookup import as_model
+from groundjudge.models.lookup import ModelOptions, as_model
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
@@ -161,7 +162,7 @@ class JudgeSelection:
         Args:
             in_batches: whether they are asked in batches, which ask for all votes at once.
             cache: a file that keeps the models' replies; None for no such file.
-            model_of: makes a model of its name; None: as `load` does.
+            model_of: makes a model of its name; None: as `load` does, with the options of models.
 
         Raises:
             PromptError, ModelError: as for `load` and `panel`.
@@ -177,7 +178,11 @@ class JudgeSelection:
                 fail(ALL_VOTES)
             if self.panel or self.repeats:  # no vote can wait for the outcome of another in a batch
                 options["stop"] = "never"
-        models = self._models(model_of)
+        model_options: Any = {}
+        for name in ModelOptions.__annotations__:
+            if name in options:
+                model_options[name] = options.pop(name)
+        models = self._models(model_of or partial(as_model, **model_options))
         if cache:
             models = [CachedModel(model, cache) for model in models]
         judges = self._voters(models, options)
@@ -229,10 +234,8 @@ class JudgeSelection:
         """Whether the votes of a panel come from several prompts, and not from several models."""
         return self.panel and len(self.model or ()) <= 1
 
-    def _models(self, model_of: Callable[[str], Model] | None) -> list[Model]:
+    def _models(self, model_of: Callable[[str], Model]) -> list[Model]:
         """Make the models of their names. Exit if two of them have one name."""
-        if model_of is None:
-            model_of = as_model
         model_names = [*(self.cascade or ()), *(self.model or ())]
         models = [model_of(name) for name in model_names]
         # Votes and verdicts are told apart by the names of models.

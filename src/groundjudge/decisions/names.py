@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from groundjudge.errors import ModelError
 from groundjudge.models.failure import model_error
@@ -26,12 +27,13 @@ CANNOT_CHAT = compile_when_used(r"(?:openai:)?((?:typesafe/)?jev-.+|.+-decisions
 """Decision models by their own names: TypeSafe's, also at a gateway, and OpenRouter's names for OpenAI's."""
 
 
-def find_model(candidate: object, client: object = None) -> Model | None:
+def find_model(candidate: object, client: object, options: Mapping[str, Any]) -> Model | None:
     """Return the decision model of a name or of a library's object; None if it is no decision model.
 
     Args:
         candidate: the name or the object.
-        client: the client that was passed with a name.
+        client: the client that was passed with a name; None without one.
+        options: the options that were passed with a name.
 
     Raises:
         ModelError: `unknown_model`: a name is one in the spelling of another tool, or lacks the form or the
@@ -51,7 +53,7 @@ def find_model(candidate: object, client: object = None) -> Model | None:
         # Importing the client takes a second.
         from groundjudge.decisions.endpoint import DecisionModel  # noqa: PLC0415
 
-        return DecisionModel(candidate, client=client)
+        return DecisionModel(candidate, client=client, **options)
     # Refused and not translated: a verdict names its model, and one model shall have one name there.
     for right_form, spelling in OTHER_SPELLINGS.items():
         other_name = spelling.fullmatch(candidate)

@@ -11,7 +11,7 @@ from groundjudge.errors import ModelError, PromptError
 from groundjudge.judging.cascade import By, Cascade, Until, bad_cascade
 from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
-from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.models.lookup import ModelLike, ModelOptions, as_model
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.options import COUNT, TRUE_OR_FALSE, Option, RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric
@@ -20,8 +20,8 @@ JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 """What names a judge: a judge, a panel, a cascade, a rubric, a judge's name, or the path of a prompt file."""
 
 
-class JudgeOptions(RubricOptions, total=False):
-    """The options of a judge: those of `RubricOptions`, and how often it asks again."""
+class JudgeOptions(RubricOptions, ModelOptions, total=False):
+    """The options of a judge: those of `RubricOptions` and `ModelOptions`, and how often it asks again."""
 
     max_reasks: Annotated[
         int, Option("1", "How often a model is asked again after a reply that cannot be read.", COUNT)
@@ -143,6 +143,12 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     check_options(options, PanelOptions)
     # None leaves what is there: adapters pass on options that their callers did not give.
     judge_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    model_options: Any = {}
+    for name in ModelOptions.__annotations__:
+        if name in judge_options:
+            model_options[name] = judge_options.pop(name)
+    if model_options:
+        model = as_model(model, **model_options)
     panel_options: dict[str, Any] = {}
     for name in ("repeats", "rule", "stop"):  # in this order errors name them
         if name in judge_options:

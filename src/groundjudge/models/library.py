@@ -96,12 +96,14 @@ class LibraryModel:
         remake: makes this model again, in another process; None: it cannot be pickled.
         ask: calls the llm for a request, and makes a reply of what it returns.
         way: how it is asked.
+        keys: keys that were passed with the name, which no text shows.
     """
 
     llm: Any
     remake: Callable[[], LibraryModel] | None = None
     ask: Callable[[Any, Request], Awaitable[Reply]] = _ask_llm
     way: Way = TEXT
+    keys: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"LibraryModel({self.name!r})"
@@ -149,8 +151,8 @@ class LibraryModel:
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
-        """The keys in the environment, which no reply shows."""
-        return environment_keys()
+        """The keys that were passed and those in the environment, which no reply shows."""
+        return (*self.keys, *environment_keys())
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
@@ -168,7 +170,7 @@ class LibraryModel:
             settings = {name: parameters[name] for name in unset_fields & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
-            with model_errors(self.name, f"{self.name}: ", task=asyncio.current_task()):
+            with model_errors(self.name, f"{self.name}: ", self.keys, task=asyncio.current_task()):
                 reply = await self.ask(llm, request)
                 return without_echo(reply, request, self.secrets)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol, TypeAlias
+from typing import Annotated, Any, Protocol, TypeAlias, TypedDict, Unpack
 
 from groundjudge.case.data import is_mapping
 from groundjudge.models.failure import model_error
@@ -15,16 +15,18 @@ from groundjudge.models.function import FunctionModel
 from groundjudge.models.library import LibraryModel, has_methods
 from groundjudge.models.redaction import RedactedError
 from groundjudge.models.redirects import chat_model_without_redirects
+from groundjudge.models.secret_values import secrets_in_url
 from groundjudge.rubric.model import Model, innermost
+from groundjudge.rubric.options import COUNT, Option, is_deadline
 from groundjudge.rubric.rubric import Request
 from groundjudge.text.patterns import compile_when_used
 
 WINGS = ("groundjudge.offline.names", "groundjudge.decisions.names")
 """The files that know other kinds of models by their names and objects, in the order in which they are asked.
 
-Each has a function `find_model` from a name or an object, and the client that was passed with a name, to the
-model; None if it is none of its kind. All are asked about every model, so they import little: the rest of
-the wing comes with its first model.
+Each has a function `find_model` from a name or an object, and the client and the options that were passed
+with a name, to the model; None if it is none of its kind. All are asked about every model, so they import
+little: the rest of the wing comes with its first model.
 """
 
 CHOICES = (
@@ -50,8 +52,14 @@ PROVIDER = compile_when_used(
 None is the name of a model at Ollama, as in "mistral:7b".
 """
 
+NO_OPTIONS: Mapping[str, Any] = {}
+
 ModelFunction: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
 """A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 class ChatModel(Protocol):
@@ -73,6 +81,44 @@ class Decider(Protocol):
 
     def decide(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Takes questions, returns answers."""
+
+
+class ModelOptions(TypedDict, total=False):
+    """The options of a model that is passed by its name; a client or a model object has its own."""
+
+    base_url: Annotated[
+        str | None,
+        Option(
+            "OPENAI_BASE_URL, or the variable of another API",
+            "The URL of the endpoint of a model that is named.",
+            (_is_text, "a text"),
+        ),
+    ]
+    api_key: Annotated[
+        str | None,
+        Option(
+            "OPENAI_API_KEY, or the variable of another API",
+            "The key for that endpoint.",
+            (_is_text, "a text"),
+            command_line="none",  # where other users of the machine see it, and the history keeps it
+        ),
+    ]
+    max_retries: Annotated[
+        int | None,
+        Option(
+            "2, or that of a model of LangChain",
+            "How often a request is sent again after a fault that may pass.",
+            COUNT,
+        ),
+    ]
+    timeout: Annotated[
+        float | None,
+        Option(
+            "60, or that of a model of LangChain",
+            "Seconds in which something must arrive from the endpoint.",
+            (is_deadline, "a number of seconds above 0"),
+        ),
+    ]
 
 
 ModelLike: TypeAlias = str | Model | ModelFunction | tuple[Any, str] | ChatModel | DeepEvalLLM | Decider
@@ -109,19 +155,32 @@ def call_metadata(model: Model) -> dict[str, str]:
     return metadata
 
 
-def as_model(model: ModelLike | None) -> Model:
+def as_model(model: ModelLike | None, **options: Unpack[ModelOptions]) -> Model:
     """Make a Model of what can be passed as a model; a Model is returned unchanged.
 
+    Args:
+        model: what was passed as a model.
+        options: see `ModelOptions`.
+
     Raises:
-        ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`.
+        ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`, or if there are
+            options and it is not a name.
     """
     candidate: Any = model
+    settings = {name: value for name, value in options.items() if value is not None}
+    if settings and not isinstance(candidate, str):
+        kind = "none was passed" if candidate is None else f"this is a {type(candidate).__name__}"
+        message = (
+            f"{' and '.join(settings)}: for a model that is passed by its name, and {kind}: pass the name "
+            "too, or make the model with these settings"
+        )
+        raise model_error("unknown_model", message, "")
     if isinstance(candidate, Model):
         return candidate
     # Wings come first: to the core "decisions:gpt-6" would be a name at an endpoint like any other.
     match candidate:
         case str(name):
-            return find_in_wings(name) or _model_of_name(name)
+            return find_in_wings(name, options=settings) or _model_of_name(name, settings)
         case (client, str(name)):
             return find_in_wings(name, client) or _openai_model(name, client)
         case None:
@@ -130,10 +189,12 @@ def as_model(model: ModelLike | None) -> Model:
             return find_in_wings(candidate) or _model_of_object(candidate)
 
 
-def find_in_wings(candidate: object, client: object = None) -> Model | None:
+def find_in_wings(
+    candidate: object, client: object = None, options: Mapping[str, Any] = NO_OPTIONS
+) -> Model | None:
     """Return the model of another kind that a name or an object means; None if it means none."""
     for wing in WINGS:
-        model: Model | None = import_module(wing).find_model(candidate, client)
+        model: Model | None = import_module(wing).find_model(candidate, client, options)
         if model is not None:
             return model
     return None
@@ -159,13 +220,13 @@ def _model_of_object(candidate: Any) -> Model:  # noqa: ANN401  code without a t
     raise model_error("unknown_model", f"{kind} cannot be used as a model: a model is {CHOICES}", kind)
 
 
-def _openai_model(name: str, client: object = None) -> Model:
+def _openai_model(name: str, client: object = None, **options: Any) -> Model:  # noqa: ANN401
     from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
 
-    return OpenAIModel(name, client=client)
+    return OpenAIModel(name, client=client, **options)
 
 
-def _model_of_name(name: str) -> Model:
+def _model_of_name(name: str, options: Mapping[str, Any]) -> Model:
     """Return the model of a name: of an endpoint with OpenAI's API, or of LangChain.
 
     The API of other providers differs. Names with a slash are those of gateways (OpenRouter, LiteLLM),
@@ -178,13 +239,13 @@ def _model_of_name(name: str) -> Model:
     has_slash = "/" in name.partition(":")[0]
     prefix, _, model = name.partition("/" if has_slash else ":")
     provider = prefix.casefold().replace("-", "_")
-    is_at_gateway = has_slash and bool(os.environ.get("OPENAI_BASE_URL"))
+    is_at_gateway = has_slash and bool(options.get("base_url") or os.environ.get("OPENAI_BASE_URL"))
     message = ""
     # Each of these would become a request that fails with 401 or 404, and does not say why.
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the offline judge is called "offline"'
     elif deployment.casefold().startswith(("http://", "https://")):
-        message = f"{name!r} is a URL: set OPENAI_BASE_URL to it, and pass the name of a model"
+        message = f"{name!r} is a URL: set OPENAI_BASE_URL to it, or base_url, and pass the name of a model"
     elif not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-6-luna"'
     elif model and PROVIDER.fullmatch(provider) and not is_at_gateway:
@@ -198,21 +259,40 @@ def _model_of_name(name: str) -> Model:
     if message:
         raise model_error("unknown_model", message, name)
     if name.startswith("langchain:"):
-        return _model_from_langchain(name.removeprefix("langchain:"))
-    return _openai_model(deployment)
+        return _model_from_langchain(name.removeprefix("langchain:"), options)
+    return _openai_model(deployment, **options)
 
 
-def _model_from_langchain(name: str) -> LibraryModel:
-    """Return the chat model that LangChain's `init_chat_model` makes of "provider:model".
+def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) -> LibraryModel:
+    """Return the chat model that LangChain's `init_chat_model` makes of "provider:model" and its options.
 
     Raises:
         ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it makes
             no model of that name, for want of a key for instance.
     """
+    secrets: tuple[str, ...] = (*secrets_in_url(options.get("base_url") or ""),)
+    if options.get("api_key"):
+        secrets += (options["api_key"],)
     try:
-        llm = chat_model_without_redirects(name)
-        return LibraryModel(llm, partial(_model_from_langchain, name))
+        llm = chat_model_without_redirects(name, options)
     except Exception as error:  # noqa: BLE001  each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
-        raise model_error("unknown_model", message, name) from RedactedError(error)
+        raise model_error("unknown_model", message, name, secrets) from RedactedError(error, secrets)
+    known_names = _settings_of(llm)
+    for option in options:
+        # Some classes ignore what they do not know.
+        if option not in known_names:
+            message = f"{type(llm).__name__}, which is {name!r}, has no setting {option}: leave it out"
+            raise model_error("unknown_model", message, name)
+    if secrets:
+        return LibraryModel(llm, keys=secrets)
+    return LibraryModel(llm, partial(_model_from_langchain, name, options))
+
+
+def _settings_of(llm: Any) -> set[str]:  # noqa: ANN401  LangChain's
+    """Return the names of the settings of a chat model, of which some have two."""
+    names = set[str]()
+    for name, field in type(llm).model_fields.items():
+        names.update({name, str(field.alias)})
+    return names

@@ -7,7 +7,7 @@ take prompts and custom headers to any host that an endpoint names.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
@@ -22,8 +22,8 @@ SDK_CLIENTS = {"_client": "DefaultHttpxClient", "_async_client": "DefaultAsyncHt
 """Where ChatAnthropic keeps its clients, which share HTTP clients with all models of the process."""
 
 
-def chat_model_without_redirects(name: str) -> Any:  # noqa: ANN401  LangChain's
-    """Return the chat model that LangChain's `init_chat_model` makes of "provider:model".
+def chat_model_without_redirects(name: str, options: Mapping[str, Any]) -> Any:  # noqa: ANN401  LangChain's
+    """Return the chat model that LangChain's `init_chat_model` makes of "provider:model" and options.
 
     Its client follows no redirect if it is that of OpenAI, Anthropic or Groq. Other providers' clients are
     left as LangChain makes them.
@@ -32,7 +32,7 @@ def chat_model_without_redirects(name: str) -> Any:  # noqa: ANN401  LangChain's
         Exception: whatever LangChain or the provider's package raises.
     """
     init_chat_model = import_module("langchain.chat_models").init_chat_model
-    llm: Any = init_chat_model(name)
+    llm: Any = init_chat_model(name, **options)
     sdk = _sdk_of(llm)
     if sdk is None:
         return llm
@@ -41,7 +41,7 @@ def chat_model_without_redirects(name: str) -> Any:  # noqa: ANN401  LangChain's
         http_clients: dict[str, Any] = {}
         for field, http_client in HTTP_CLIENTS.items():
             http_clients[field] = getattr(sdk, http_client)(follow_redirects=False)
-        llm = init_chat_model(name, **http_clients)
+        llm = init_chat_model(name, **options, **http_clients)
         weakref.finalize(llm, http_clients["http_client"].close)
         for field in HTTP_CLIENTS:
             # The provider's client has it. As a setting it would make the model one that no cache can know.

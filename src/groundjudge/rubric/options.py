@@ -231,7 +231,10 @@ def check_options(options: Mapping[str, object], options_type: Any) -> None:  # 
         has_shape, shape = option.shape
         if not has_shape(value):
             # A value can be long, such as all verdicts of an earlier run.
-            message = f"{name} must be {shape}, not {reprlib.repr(value)}"
+            shown = reprlib.repr(value)
+            if option.command_line == "none":  # an object, or a key
+                shown = f"a {type(value).__name__}"
+            message = f"{name} must be {shape}, not {shown}"
             raise TypeError(message)
 
 
