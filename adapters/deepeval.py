@@ -16,6 +16,8 @@ profile, agent_name, conversation, answers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
@@ -27,7 +29,7 @@ from groundjudge.errors import CaseError, GroundjudgeError, PromptError, require
 from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
 from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.load import JudgeLike
-from groundjudge.judging.panel import Rule, Stop
+from groundjudge.judging.panel import Panel, Rule, Stop
 from groundjudge.judging.turns import judge_turns
 from groundjudge.judging.twins import make_twins
 from groundjudge.models.lookup import ModelLike, ModelOptions
@@ -156,7 +158,8 @@ class _Metric:
         model: a model's name, a DeepEvalBaseLLM, or what else `groundjudge.as_judge` accepts.
         include_reason: whether to set `reason`.
         async_mode: has no effect, as there is only one call; accepted because DeepEval's metrics have it.
-        strict_mode: a threshold of 1. The score is not changed.
+        strict_mode: whether only the judge's best label passes, or a score of 1 where there are no labels.
+            The score is not changed. A panel asks for all votes.
         verbose_mode: whether to print the verdict.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
         judge: as for `groundjudge.as_judge`.
@@ -252,6 +255,9 @@ class _Metric:
                 f"{type(self).__name__} shows: pass that judge to JudgeMetric, or leave out `judge`"
             )
             raise PromptError("no_part", message, self.judge.name)
+        if strict_mode and isinstance(self.judge, Panel):
+            # It stops once the votes agree on a threshold, which is not what decides here.
+            self.judge = replace(self.judge, stop="never")
         self.threshold: float | None = self.judge.threshold
         if threshold is None and not strict_mode:
             self.threshold = None  # no test case passes or fails
@@ -298,6 +304,8 @@ class _Metric:
             self.success = False
         elif self.part and self.score is not None:
             self.success = passes(self.score, self.threshold)
+        elif self.strict_mode:
+            self.success = self.verdict.passed
         else:
             self.success = passes_anew(self.verdict, self.threshold)
         return self.success
@@ -345,7 +353,14 @@ class _Metric:
         return self.score
 
     async def _verdict_on(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401
-        return await self.judge.ajudge(self._case_of(test_case), ask=ask)
+        return await self._judge_case(ask, self._case_of(test_case))
+
+    async def _judge_case(self, ask: Ask, case: Mapping[str, Any]) -> Verdict:
+        """The verdict on a case, as it passes in the metric's mode."""
+        verdict = await self.judge.ajudge(case, ask=ask)
+        if self.strict_mode:
+            return verdict.model_copy(update={"passed": self.judge.passes_strictly(verdict)})
+        return verdict
 
     def _case_of(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The test case as a case, a mapping.
@@ -553,4 +568,4 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
                 cases[name] = {**shared_fields, **fields, "context": context}
             elif number == len(test_case.turns) - 1:
                 cases[name] = "response"  # a question that was never answered must be seen in the report
-        return await judge_turns(self.judge, cases, ask)
+        return await judge_turns(self.judge, cases, partial(self._judge_case, ask))

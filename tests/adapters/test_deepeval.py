@@ -199,6 +199,18 @@ def test_whole_decides_and_mean_and_weakest_are_in_the_breakdown(options: Any, s
 # --- arguments and copies -------------------------------------------------------------------------
 
 
+def banded(score: int) -> str:
+    return f"Analysis: why\nLevel: as the score says\nScore: {score}"
+
+
+def confident(score: float) -> str:
+    return formatter.json_object(score, "why")
+
+
+def whole(percent: int) -> str:
+    return formatter.numbered([("1", "-", 10), ("1", "-", 10)], percent)
+
+
 JUDGE_OF_0_8 = load("groundedness", model="offline", threshold=0.8)
 
 
@@ -209,7 +221,12 @@ JUDGE_OF_0_8 = load("groundedness", model="offline", threshold=0.8)
         pytest.param({"threshold": 0.75}, 0.75, True, id="a number"),
         pytest.param({"threshold": 0}, 0, True, id="zero is a threshold too"),
         pytest.param({"threshold": None}, None, None, id="None: neither passes nor fails"),
-        pytest.param({"strict_mode": True, "threshold": None}, 1, False, id="strict mode passes only 1"),
+        pytest.param(
+            {"strict_mode": True, "threshold": None},
+            1,
+            False,
+            id="strict mode fails another label than the best",
+        ),
         pytest.param({"judge": JUDGE_OF_0_8}, 0.8, False, id="that of a loaded judge"),
         pytest.param({"judge": JUDGE_OF_0_8, "threshold": 0.6}, 0.6, True, id="a number, to a loaded judge"),
     ],
@@ -223,6 +240,67 @@ def test_threshold_is_that_of_the_judge_unless_another_is_given(
         metric.measure(row())
         assert metric.score == 0.75
         assert metric.success is metric.is_successful() is success
+
+
+def level(number: int, shares: str) -> str:
+    return f"<S0>t</S0><S1>r</S1><S2>{number}</S2><S3>{shares}</S3>"
+
+
+IN_DOUBT = level(5, "1:0, 2:5, 3:0, 4:5, 5:90")
+MORE_DOUBT = level(4, "1:0, 2:0, 3:0, 4:55, 5:45")
+LABELS = "---\nname: labels\nreply: {format: plain}\nscale: {choices: {all: 1, most: 0.9, none: 0}}\n---\n"
+STRICT: Mapping[str, tuple[Mapping[str, Any], list[str], float | None, bool | None]] = {
+    "the best label, in some doubt": ({}, [IN_DOUBT], 0.95, True),
+    "the best label, without doubt": ({}, [GROUNDED], 1.0, True),
+    "the next label, in some doubt": ({}, [MORE_DOUBT], 0.8625, False),
+    "the next label, without doubt": ({}, [INCOMPLETE], 0.75, False),
+    "the best label without shares": ({"weighted": False}, [IN_DOUBT], 1.0, True),
+    "nothing to ground": ({}, [GREETING], None, True),
+    "the best band": ({"judge": "knowledge_hallucination"}, [banded(85)], 0.85, True),
+    "the next band": ({"judge": "knowledge_hallucination"}, [banded(80)], 0.8, False),
+    "the best of labels": ({"judge": "labels.prompty"}, ["all"], 1.0, True),
+    "another of labels": ({"judge": "labels.prompty"}, ["most"], 0.9, False),
+    "no labels, a score of 1": ({"judge": "confidence_grounding"}, [confident(1)], 1.0, True),
+    "no labels, a score below": ({"judge": "confidence_grounding"}, [confident(0.99)], 0.99, False),
+    "sentences, a p of 1": ({"judge": "statement_groundedness"}, [whole(100)], 1.0, True),
+    "sentences, a p below": ({"judge": "statement_groundedness"}, [whole(99)], 0.99, False),
+    "most votes have the best label": ({"repeats": 3}, [IN_DOUBT, MORE_DOUBT, IN_DOUBT], 0.9208, True),
+    "most votes have the next label": ({"repeats": 3}, [MORE_DOUBT, MORE_DOUBT, IN_DOUBT], 0.8917, False),
+    "three votes of five, of which two are late": (
+        {"repeats": 5},
+        [IN_DOUBT, IN_DOUBT, INCOMPLETE, INCOMPLETE, INCOMPLETE],
+        0.83,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_strict_mode_passes_the_best_label_or_without_labels_a_score_of_1(name: str) -> None:
+    options, replies, score, success = STRICT[name]
+    Path("labels.prompty").write_text(f"{LABELS}{{{{response}}}}", encoding="utf-8")
+    first = GroundednessMetric(model=ScriptedModel(*replies, *replies), strict_mode=True, **options)
+    for metric in [first, *copies(first)]:
+        metric.measure(row())
+        assert metric.score == (score and pytest.approx(score, abs=1e-4))
+        assert metric.success is metric.is_successful() is success
+        assert metric.verdict
+        assert metric.verdict.passed is success
+
+
+def test_strict_mode_passes_a_part_with_a_score_of_1() -> None:
+    metrics = adapter.passage_metrics(model=ScriptedModel(PASSAGE), strict_mode=True)
+    for metric in metrics:
+        metric.measure(row())
+    assert [metric.success for metric in metrics] == [True, False]
+
+
+def test_strict_mode_holds_in_deepevals_own_report(*, run_async: bool) -> None:
+    metric = GroundednessMetric(model=ScriptedModel(IN_DOUBT), strict_mode=True)
+    assert_passes(row(), metric, run_async=run_async)
+    metric = GroundednessMetric(model=ScriptedModel(MORE_DOUBT), strict_mode=True)
+    with pytest.raises(AssertionError, match="strict: True"):
+        assert_passes(row(), metric, run_async=run_async)
 
 
 def test_missing_model_or_judge_raises() -> None:
@@ -543,6 +621,19 @@ def test_turns_are_judged_by_their_own_context(name: str) -> None:
         assert f"Question {place // 2}?" in prompt
         assert f"Question {place // 2 + 1}?" not in prompt
         assert (SOURCE in prompt) == (name != "an empty context")
+
+
+@pytest.mark.parametrize(
+    ("second", "success", "reason"),
+    [
+        pytest.param(IN_DOUBT, True, "All 2 judged turns passed.", id="all have the best label"),
+        pytest.param(MORE_DOUBT, False, "Not passed: turn 4.", id="one has the next label"),
+    ],
+)
+def test_turns_pass_strictly_by_their_labels(second: str, success: bool, reason: str) -> None:  # noqa: FBT001
+    metric = TurnGroundednessMetric(model=ScriptedModel(IN_DOUBT, second), strict_mode=True)
+    metric.measure(dialogue(SOURCED, SOURCED))
+    assert (metric.success, reason in str(metric.reason)) == (success, True)
 
 
 OPENING = ConversationalTestCase(turns=dialogue(SOURCED, SOURCED).turns[1:])

@@ -34,7 +34,7 @@ from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.model import Model, check_rubric, identity_of, way_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import Scale
-from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
+from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, passes_anew, score_names
 
 log = logging.getLogger("groundjudge")
 
@@ -245,6 +245,16 @@ class BaseJudge(ABC):
     def score_names(self) -> tuple[str, ...]:
         """The names of the scores that each verdict has: the headline, and one for each named part."""
         return tuple(score_names(self.name, self.part_names).values())
+
+    def passes_strictly(self, verdict: Verdict) -> bool | None:
+        """Whether a verdict has the judge's best label, or a score of 1; as `passed` for one without a score.
+
+        With the best label a mean over probabilities reaches 1 only if the judge has no doubt at all.
+        """
+        best_labels = {rubric.best_label for rubric in self.rubrics}
+        if verdict.label is not None and verdict.label in best_labels:
+            return True
+        return passes_anew(verdict, 1.0)
 
     def scores(self, verdict: Verdict, name: str | None = None) -> tuple[NamedScore, ...]:
         """Return a verdict's scores in the order of `score_names`, each with its explanation.

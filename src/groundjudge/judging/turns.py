@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from groundjudge.errors import CaseError, GroundjudgeError
-from groundjudge.judging.conversation import Ask
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.verdict import Failure, Part, Verdict, deciding_score, sum_costs
 
 
-async def judge_turns(judge: AnyJudge, turns: Mapping[str, Mapping[str, Any] | str], ask: Ask) -> Verdict:
+async def judge_turns(
+    judge: AnyJudge,
+    turns: Mapping[str, Mapping[str, Any] | str],
+    judge_case: Callable[[Mapping[str, Any]], Awaitable[Verdict]],
+) -> Verdict:
     """Judge the turns of a conversation, one call for each, and give the verdict on the whole.
 
     Args:
         judge: the judge of each turn.
         turns: by its name each turn's case, or the name of the field for want of which it is not judged.
-        ask: as for `Judge.ajudge`.
+        judge_case: gives the judge's verdict on one case, or raises as `Judge.ajudge` does.
 
     Returns:
         The verdict of the turn that decides, with all turns as its parts, and what they took together. A turn
@@ -35,7 +38,7 @@ async def judge_turns(judge: AnyJudge, turns: Mapping[str, Mapping[str, Any] | s
             missing_fields[name] = case
             continue
         try:
-            verdicts[name] = await judge.ajudge(case, ask=ask)
+            verdicts[name] = await judge_case(case)
         except GroundjudgeError as error:
             error.message = f"{name}: {error.message}"  # its class and code stay, by which callers tell it
             failure = Failure(code=error.code, message=error.message)

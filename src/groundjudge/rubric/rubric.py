@@ -298,6 +298,13 @@ class Rubric:
         """This rubric, as the only one; a panel has several."""
         return (self,)
 
+    @property
+    def best_label(self) -> str | None:
+        """The label of the best value; None without labels."""
+        if self.scale.choices:
+            return self.scale.nearest(1.0)
+        return label_of(self.scale.best, self.levels)
+
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict but the model.
