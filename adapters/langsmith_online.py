@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from groundjudge.decisions.questionnaire import Questionnaire, questionnaire_of
-from groundjudge.errors import PromptError, did_you_mean, requires
+from groundjudge.errors import PromptError, did_you_mean, refusals, requires
 from groundjudge.rubric.load import load_rubric
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.verdict import score_names
 
 with requires("groundjudge.adapters.langsmith_online needs LangSmith", "langsmith"):
     from langsmith import Client
-
-if TYPE_CHECKING:  # older versions of LangSmith do not have it
-    from langsmith.types import Evaluator
+    from langsmith.types import Evaluator, EvaluatorCreateDecisionModelParams
+    from langsmith.utils import LangSmithError
 
 __all__ = ["online_evaluator"]
 
 Provider: TypeAlias = Literal["openai_decisions", "typesafe", "typesafe_compatible"]
 """Who answers the questions of an evaluator that LangSmith runs."""
+
+NO_KEY = "the client has no key: set LANGSMITH_API_KEY, or pass client=langsmith.Client(api_key=...)"
 
 ROOTS = {"response": "outputs", "context": "outputs", "reference": "reference_outputs"}
 """Where LangSmith finds fields of a case in a run; the others are in the inputs."""
@@ -58,7 +59,8 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
             `{"query": "inputs.question"}`. By default `outputs` has the response and the context,
             `reference_outputs` the reference, and `inputs` all others, under their own names.
         provider: "openai_decisions"; "typesafe", or "typesafe_compatible" with a `base_url`.
-        client: where the evaluator is created, and with which key; None: as the environment says.
+        client: a `langsmith.Client`, which says where the evaluator is created, and with which key; None: as
+            the environment says.
         settings: LangSmith's other settings of a decision-model evaluator: model, base_url, sampling_rate,
             filter, display_name, ...
 
@@ -69,13 +71,9 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     Raises:
         PromptError: `not_hosted`: LangSmith cannot ask this judge's questions, the mapping names no input, or
             there is not one of `project_id` and `dataset_id`.
-        ImportError: LangSmith is too old for evaluators of this kind.
-        TypeError: LangSmith has no setting of that name.
-        LangSmithError: the API refuses.
+        TypeError: LangSmith has no setting of that name, or `client` is another object.
+        GroundjudgeError: `langsmith_refused`: the API refuses, or cannot be reached.
     """
-    with requires("online_evaluator needs LangSmith 0.15.1 or newer", "langsmith"):
-        from langsmith.types import Evaluator, EvaluatorCreateDecisionModelParams  # noqa: PLC0415
-
     known_settings = EvaluatorCreateDecisionModelParams.__annotations__
     for name in settings:
         if name not in known_settings:
@@ -103,10 +101,14 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     hosted.update(settings)
     if client is None:
         client = Client(auto_batch_tracing=False)  # it traces nothing, so it needs no thread that could
+    elif not isinstance(client, Client):  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = f"client must be a langsmith.Client, not a {type(client).__name__}"
+        raise TypeError(message)
     # The SDK has a method for this only in a class that reads its URL from LANGCHAIN_BASE_URL, and would send
     # the key and the rules to LangSmith's cloud whatever LANGSMITH_ENDPOINT says.
     untyped: Any = client
-    response = untyped.request_with_retries("POST", "/api/v1/runs/rules/decision-models", json=hosted)
+    with refusals(LangSmithError, "langsmith_refused", "" if client.api_key else NO_KEY):
+        response = untyped.request_with_retries("POST", "/api/v1/runs/rules/decision-models", json=hosted)
     return Evaluator.construct(None, **response.json())
 
 

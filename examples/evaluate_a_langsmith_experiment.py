@@ -55,7 +55,7 @@ def main() -> None:
             evaluators=[evaluator("groundedness", model=MODEL)],
             summary_evaluators=[totals],
             # To upload: set LANGSMITH_API_KEY, pass a dataset's name as `data`, and remove these two lines.
-            upload_results=False,
+            upload_runs=False,
             client=Client(api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0),
         )
     )

@@ -41,7 +41,7 @@ def with_langsmith() -> tuple[Any, ...]:
         application,
         data=[Example(id=uuid4(), inputs={"question": QUESTION})],
         evaluators=[evaluator("groundedness", model=MODEL)],
-        upload_results=False,
+        upload_runs=False,
         client=Client(api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0),
     )
     (row,) = results

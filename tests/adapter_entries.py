@@ -117,7 +117,7 @@ def locally(by: Any, target: Target, *data: Example, **options: Any) -> list[dic
     """The rows of an experiment whose client sends nothing, not even a request for information."""
     url = "http://127.0.0.1:9"
     client = Client(api_url=url, api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0)
-    rows: list[dict[str, Any]] = by(target, data, client=client, upload_results=False, **options)
+    rows: list[dict[str, Any]] = by(target, data, client=client, upload_runs=False, **options)
     return rows
 
 

@@ -49,7 +49,7 @@ def json_server(answer: Callable[[Seen], tuple[int, Any]]) -> ThreadingHTTPServe
             self.end_headers()
             self.wfile.write(response_content)
 
-        do_GET = do_POST = do_PATCH = do_PUT = handle_any  # noqa: N815  the names that http.server calls
+        do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any  # noqa: N815  the names that http.server calls
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass

@@ -52,6 +52,7 @@ class StandIn:
             )
         self.requests: list[Seen] = []
         self.earlier_feedback: list[Body] = []  # which is there before the first request
+        self.refused: dict[str, int] = {}  # the end of a path, and the status with which it is answered
         self.runs: dict[str, Body] = {}
         self.sessions: dict[str, Body] = {}
         self._lock = threading.Lock()
@@ -120,7 +121,9 @@ class StandIn:
                 return feedback[int(request.query.get("offset", 0)) :]
             case "POST", ["annotation-queues"]:
                 return {"tenant_id": TENANT, "created_at": NOW, "updated_at": NOW} | request.body
-            case "POST", ["annotation-queues", _, "runs"]:
+            case "POST", ["api", "v1", "platform", "annotation-queues", _, "items"]:
+                return {"items": request.body["items"]}
+            case "DELETE", ["annotation-queues", _]:
                 return {}
             case _:
                 return None
@@ -140,6 +143,10 @@ class StandIn:
         return runs
 
     def _record_and_answer(self, request: Seen) -> tuple[int, Any]:
+        for end, status in self.refused.items():
+            if request.path.endswith(end):
+                self.requests.append(request)
+                return status, {"detail": "no"}
         with self._lock:
             self.requests.append(request)
             answer = self.answer(request)

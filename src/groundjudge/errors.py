@@ -92,6 +92,8 @@ class GroundjudgeError(Exception):
         'Give one of them another name: `evaluator(..., key="strict")`; one would overwrite the other.',
         "failed": "A DeepEval metric met a `TypeError` while it judged. Read the exception in the message.",
         "interrupted": "Ctrl-C ended a run of the command line. Continue it with `--resume`.",
+        "langsmith_refused": "LangSmith refused a request, or cannot be reached. Read its words in the "
+        "message; without a key set `LANGSMITH_API_KEY`, or pass `client=langsmith.Client(api_key=...)`.",
         "metric_in_use": "A DeepEval metric measured another test case at the same time, as in two spans. "
         "Give each span or task its own metric object; DeepEval would mix up the results of one.",
         "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
@@ -466,6 +468,27 @@ def requires(what: str, extra: str) -> Generator[None]:
     except ImportError as error:
         message = f'{what}: pip install "groundjudge[{extra}]"'
         raise ImportError(message) from error
+
+
+@contextmanager
+def refusals(failure: type[Exception], code: str, remedy: str) -> Generator[None]:
+    """Around calls of another package: what it raises becomes an error of this library, in one line.
+
+    Args:
+        failure: the class of what it raises.
+        code: the code of the error.
+        remedy: what to do about it, at the end of the message; "" if only the package can say it.
+
+    Raises:
+        GroundjudgeError: with the code.
+    """
+    try:
+        yield
+    except failure as error:
+        message = str(error).partition("\n")[0]  # details and stack traces follow
+        if remedy:
+            message += f" ({remedy})"
+        raise GroundjudgeError(code, message) from error
 
 
 def did_you_mean(name: str, known_names: Iterable[str]) -> str:

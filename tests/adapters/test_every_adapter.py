@@ -42,7 +42,7 @@ from groundjudge.verdict import Part, named_scores
 
 pytestmark = [
     pytest.mark.usefixtures("current_event_loop"),
-    pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta"),
+    pytest.mark.filterwarnings("ignore:'upload_runs' parameter is in beta"),
 ]
 
 GOOD = f"<S1>w</S1>{sure(5)}"

@@ -41,7 +41,7 @@ with warnings.catch_warnings():  # by another module of the same package
     from langsmith.wrappers import wrap_openai
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:'upload_(results|runs)' parameter is in beta"),
+    pytest.mark.filterwarnings("ignore:'upload_runs' parameter is in beta"),
     # LangSmith passes `metadata` of every summary to an endpoint, and warns that it does not use it.
     pytest.mark.filterwarnings("ignore:The following arguments are no longer used in the create_feedback"),
 ]

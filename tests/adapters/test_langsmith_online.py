@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langsmith import Client
+from langsmith import AsyncClient, Client
 from loopback import Seen, json_server, running, url_of
 
-from groundjudge import PromptError, load_rubric
+from groundjudge import GroundjudgeError, PromptError, load_rubric
 from groundjudge.adapters.langsmith_online import online_evaluator
 from groundjudge.decisions.questionnaire import questionnaire_of
 
@@ -21,13 +21,14 @@ class Server:
 
     def __init__(self) -> None:
         self.requests: list[Seen] = []
+        self.status = 200
         self.server = json_server(self.answer)
         self.url = url_of(self.server)
         self.client = Client(api_url=self.url, api_key="a-key", auto_batch_tracing=False)
 
     def answer(self, request: Seen) -> tuple[int, Any]:
         self.requests.append(request)
-        return 200, CREATED
+        return self.status, CREATED
 
 
 @pytest.fixture
@@ -87,6 +88,37 @@ def test_misspelt_setting_is_refused_before_a_request(server: Server) -> None:
     with pytest.raises(TypeError, match=r"no setting 'sampling_rat' .*did you mean 'sampling_rate'"):
         online_evaluator("groundedness", project_id="p", client=server.client, sampling_rat=0.1)
     assert not server.requests
+
+
+@pytest.mark.parametrize("settings", [{}, {"auto_batch_tracing": True}, {"timeout_ms": 5_000}])
+def test_a_client_of_langsmiths_says_where_it_is_created(server: Server, settings: dict[str, Any]) -> None:
+    client = Client(api_url=server.url, api_key="its-key", **settings)
+    assert online_evaluator("groundedness", project_id="p", client=client).id == CREATED["id"]
+    # A client that traces asks for the settings of the API too, in a thread.
+    (request,) = [request for request in server.requests if request.method == "POST"]
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    assert (request.path, headers["x-api-key"]) == ("/api/v1/runs/rules/decision-models", "its-key")
+
+
+@pytest.mark.parametrize("client", ["a-key", Client, AsyncClient(api_url="http://127.0.0.1:9", api_key="k")])
+def test_another_client_is_refused_by_its_class(server: Server, client: Any) -> None:
+    with pytest.raises(TypeError, match=r"client must be a langsmith\.Client, not a "):
+        online_evaluator("groundedness", project_id="p", client=client)
+    assert not server.requests
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 422])
+@pytest.mark.parametrize("key", [None, "a-key"])
+def test_a_refusal_says_which_key_is_missing_if_one_is(
+    server: Server, status: int, key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LANGSMITH_API_KEY", raising=False)
+    server.status = status
+    client = Client(api_url=server.url, api_key=key, auto_batch_tracing=False)
+    with pytest.raises(GroundjudgeError, match=f"langsmith_refused: .*{status}") as raised:
+        online_evaluator("groundedness", project_id="p", client=client)
+    is_named = "set LANGSMITH_API_KEY, or pass client=langsmith.Client(api_key=...)" in raised.value.message
+    assert is_named == (key is None)
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -234,17 +235,57 @@ def test_the_report_shows_the_true_rate(command: Invoke) -> None:
     assert '"rate":{"judge":"groundedness","rows":300,' in Path("report.html").read_text()
 
 
-def test_a_queue_in_langsmith_takes_the_place_of_the_page(
-    command: Invoke, monkeypatch: pytest.MonkeyPatch
-) -> None:
+RUN: dict[str, Any] = {
+    "session_id": "00000000-0000-0000-0001-000000000000",
+    "start_time": "2026-01-01T00:00:00",
+}
+
+
+@pytest.fixture
+def langsmith(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """LangSmith, and files of cases and verdicts whose ids are those of runs there."""
     ids = [f"00000000-0000-0000-0000-{place:012}" for place in range(60)]
-    write_rows("c.jsonl", [{"id": run_id, **CASE} for run_id in ids])
+    write_rows("c.jsonl", [{"id": run_id, **RUN, **CASE} for run_id in ids])
     write_verdicts("v.jsonl", [verdict(run_id, 0.9, judge="groundedness") for run_id in ids])
-    with StandIn() as langsmith:
-        monkeypatch.setenv("LANGSMITH_ENDPOINT", langsmith.url)
+    with StandIn() as server:
+        monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
         monkeypatch.setenv("LANGSMITH_API_KEY", "a-key")
-        assert command("label", "c.jsonl", "v.jsonl", "--n", "20", "--queue", "October").exit_code == 0
-        result = command("rate", "v.jsonl", "--feedback", "grounded", "--sample", "label.sample.json")
+        yield server
+
+
+QUEUE = ("label", "c.jsonl", "v.jsonl", "--n", "20", "--queue", "October")
+FEEDBACK = ("rate", "v.jsonl", "--feedback", "grounded", "--sample", "label.sample.json")
+
+
+def test_a_queue_in_langsmith_takes_the_place_of_the_page(command: Invoke, langsmith: StandIn) -> None:
+    assert command(*QUEUE).exit_code == 0
+    result = command(*FEEDBACK)
     queues = [request.body for request in langsmith.requests if request.path == "/annotation-queues"]
     assert [queue["name"] for queue in queues] == ["October"]
     assert (result.exit_code, "the feedback 'grounded' in LangSmith" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("status", [401, 403, 422, 500])
+def test_a_queue_that_is_refused_is_one_line_and_the_page_is_there(
+    command: Invoke, langsmith: StandIn, status: int
+) -> None:
+    langsmith.refused = {"/annotation-queues": status}
+    result = command(*QUEUE)
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("groundjudge: --queue October: langsmith_refused: ")
+    assert line.endswith("the files are written: try again with --overwrite")
+    assert (result.exit_code, str(status) in line) == (1, True)
+    page = Path("label.html").read_bytes()
+    langsmith.refused = {"/feedback": status}
+    result = command(*QUEUE, "--overwrite")
+    assert (result.exit_code, Path("label.html").read_bytes() == page) == (0, True)
+    result = command(*FEEDBACK)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+
+
+def test_rows_that_do_not_say_where_their_run_is_leave_nothing(command: Invoke, langsmith: StandIn) -> None:
+    ids = [json.loads(line)["id"] for line in Path("c.jsonl").read_text().splitlines()]
+    write_rows("c.jsonl", [{"id": run_id, **CASE} for run_id in ids])
+    result = command(*QUEUE)
+    assert (result.exit_code, "lacks session_id or start_time" in result.stderr) == (2, True)
+    assert (Path("label.html").exists(), langsmith.requests) == (False, [])

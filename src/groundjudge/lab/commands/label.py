@@ -12,8 +12,8 @@ import typer
 from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files, hold_file
-from groundjudge.cli.screen import Screen, fail, report_errors
-from groundjudge.errors import CaseError
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail, report_errors
+from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.lab.commands.inputs import (
     VerdictFile,
     check_contents,
@@ -122,7 +122,9 @@ def label(
     The page is one file for any browser, works offline, and shows nothing that the judge said. What was drawn
     is written beside it, as NAME.sample.json, and with --double the second person's page as NAME.2.html.
 
-    Exit status: 0; 1 if a line could not be read; 2 if nothing could be drawn.
+    With --queue the files are written first: if LangSmith refuses, they are there all the same.
+
+    Exit status: 0; 1 if a line could not be read, or LangSmith made no queue; 2 if nothing could be drawn.
     """
     with report_errors(), ExitStack() as until_written:
         page, sample_file, second_page = _file_names(out)
@@ -148,10 +150,9 @@ def label(
         # Made before anything is written or sent: a case that cannot be shown leaves no half of a draw.
         htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
         if queue:
-            from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415  an extra
+            from groundjudge.adapters.langsmith_queue import queue_items  # noqa: PLC0415  an extra
 
-            queue_sample(sample, queue, rubric)
-        # The files come last: a draw that LangSmith refuses leaves none.
+            queue_items(sample, drawn_cases)
         for path, html in htmls.items():
             write_page(path, html)
         save_sample(sample_file, sample)
@@ -162,6 +163,8 @@ def label(
     if against:
         then = f"groundjudge compare {against} {verdicts}"
     screen.text(f"Then: {then} --labels labels.jsonl --sample {sample_file}")
+    if queue:
+        _make_queue(sample, queue, rubric, drawn_cases)
     exit_after(screen, mixed_signatures(file.verdicts), file)
 
 
@@ -223,6 +226,16 @@ def _make_pages(
     for path in pages:
         htmls[path] = labelling_page(sample, cases, rubric, own_labels=own_labels, second=path == second_page)
     return htmls
+
+
+def _make_queue(sample: LabelSample, name: str, rubric: Rubric, cases: list[Case]) -> None:
+    """Make the annotation queue. Exit if LangSmith refuses: the files of the draw are written by then."""
+    from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415
+
+    try:
+        queue_sample(sample, name, rubric, cases)
+    except (GroundjudgeError, OSError) as error:
+        fail(f"--queue {name}: {error}; the files are written: try again with --overwrite", INCOMPLETE)
 
 
 def _strata_rows(sample: LabelSample) -> list[list[str]]:
