@@ -106,7 +106,7 @@ def evaluator(
 
 
 def summary(
-    judge: JudgeLike, *, metrics: Sequence[Figure] = METRICS
+    judge: JudgeLike, *, metrics: Sequence[Figure] = ("mean", "coverage", "pass_rate")
 ) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
     """Make a summary evaluator of the verdicts that the judge's `evaluator` gave in the same experiment.
 
@@ -121,7 +121,7 @@ def summary(
 
     Args:
         judge: the judge, as for `evaluator`, or the evaluator's key if it has another one.
-        metrics: the figures to send: "mean", "lower_bound", "upper_bound", "coverage", "pass_rate".
+        metrics: the figures to send, each a column in LangSmith; "lower_bound" and "upper_bound" only here.
 
     Returns:
         A summary evaluator. It raises ValueError if the experiment has no verdicts under that key, and

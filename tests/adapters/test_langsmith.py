@@ -33,7 +33,7 @@ from standin_openai import StandIn as Endpoint
 from standin_openai import Text
 
 from groundjudge import CachedModel, Case, ModelError, PromptError, Reply, Usage, load, load_rubric, panel
-from groundjudge.adapters.langsmith import evaluator, summary
+from groundjudge.adapters.langsmith import METRICS, evaluator, summary
 from groundjudge.types import Request
 
 with warnings.catch_warnings():  # by another module of the same package
@@ -437,8 +437,8 @@ def test_one_evaluator_can_judge_a_run_twice(run: Any) -> None:
 
 
 def figures_of(key: str, rows: Sequence[dict[str, Any]], judge: Any = None) -> dict[str, Any]:
-    """The figures of the summary under a key; the summary is of that key unless a judge is given."""
-    summarise = summary(judge or key)
+    """All figures of the summary under a key; the summary is of that key unless a judge is given."""
+    summarise = summary(judge or key, metrics=METRICS)
     figures = summarise([row["run"] for row in rows], [row["example"] for row in rows])
     return {figure.key.removeprefix(f"{key}_"): figure for figure in figures.get("results", [])}
 
@@ -481,12 +481,14 @@ def test_summary_takes_whatever_evaluator_takes() -> None:
         summary(ROOT / "nowhere.prompty")
 
 
-def test_summary_has_only_the_chosen_metrics() -> None:
+def test_summary_has_three_metrics_by_default_and_else_the_chosen_ones() -> None:
     judge = evaluator("groundedness", model=ScriptedModel(tags_of(4)), key="mine")
     rows = local(returning(ANSWER), (QUESTION, None), evaluators=[judge])
-    figures = summary("mine", metrics=["pass_rate", "lower_bound"])([row["run"] for row in rows], [])
-    keys = [figure.key for figure in figures.get("results", [])]
-    assert keys == ["mine_pass_rate", "mine_lower_bound"]
+    runs = [row["run"] for row in rows]
+    keys: list[list[str]] = []
+    for summarise in (summary("mine"), summary("mine", metrics=["pass_rate", "lower_bound"])):
+        keys.append([figure.key for figure in summarise(runs, []).get("results", [])])
+    assert keys == [["mine_mean", "mine_coverage", "mine_pass_rate"], ["mine_pass_rate", "mine_lower_bound"]]
 
 
 def test_a_summary_among_the_evaluators_says_where_it_belongs() -> None:
