@@ -28,11 +28,11 @@ from groundjudge.decisions.modes import EvalMode, judge_by_mode
 from groundjudge.errors import CaseError, GroundjudgeError, PromptError, requires
 from groundjudge.judging.conversation import Ask, call, call_and_block, without_waiting
 from groundjudge.judging.judge import BaseJudge
-from groundjudge.judging.load import JudgeLike
-from groundjudge.judging.panel import Panel, Rule, Stop
+from groundjudge.judging.load import AskingOptions, JudgeLike, VoteOptions
+from groundjudge.judging.panel import Panel
 from groundjudge.judging.turns import judge_turns
 from groundjudge.judging.twins import make_twins
-from groundjudge.models.lookup import ModelLike, ModelOptions
+from groundjudge.models.lookup import ModelLike
 from groundjudge.models.redaction import RedactedError
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.runs.call_costs import CallCosts
@@ -64,13 +64,8 @@ IN_METADATA = ("profile", "agent_name", "conversation", "answers")
 """The fields of a case that DeepEval does not have."""
 
 
-class OtherOptions(PromptOptions, ModelOptions, total=False):
-    """The options of a judge that are not arguments of DeepEval's metrics."""
-
-    max_reasks: int
-    repeats: int
-    rule: Rule
-    stop: Stop
+class OtherOptions(PromptOptions, AskingOptions, VoteOptions, total=False):
+    """The options of a judge that are not arguments of DeepEval's metrics, as the threshold is."""
 
 
 class MetricOptions(OtherOptions, total=False):

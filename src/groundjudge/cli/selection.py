@@ -17,7 +17,7 @@ from groundjudge.cli.screen import fail, in_options
 from groundjudge.errors import did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, load
+from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, VoteOptions, load
 from groundjudge.judging.panel import AnyJudge, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import ModelOptions, as_model
@@ -45,7 +45,7 @@ ONE_MODEL = "--cascade: name one --model, which is asked last; cheaper ones are 
 ONE_JUDGE = "--cascade: name one --judge, because bounds are found for one judge"
 ALL_VOTES = "-O stop is not for batches, which ask for all votes at once: leave it out"
 
-VOTE_OPTIONS = PanelOptions.__annotations__.keys() - JudgeOptions.__annotations__.keys()
+VOTE_OPTIONS = VoteOptions.__annotations__.keys()
 """The options that are about votes, and not about each judge; `repeats` has a flag, and is never among -O."""
 
 CASCADE_OPTIONS = CascadeOptions.__annotations__.keys()

@@ -20,16 +20,16 @@ JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 """What names a judge: a judge, a panel, a cascade, a rubric, a judge's name, or the path of a prompt file."""
 
 
-class JudgeOptions(RubricOptions, ModelOptions, total=False):
-    """The options of a judge: those of `RubricOptions` and `ModelOptions`, and how often it asks again."""
+class AskingOptions(ModelOptions, total=False):
+    """The options of asking: those of the model, and how often it is asked again."""
 
     max_reasks: Annotated[
         int, Option("1", "How often a model is asked again after a reply that cannot be read.", COUNT)
     ]
 
 
-class PanelOptions(JudgeOptions, total=False):
-    """The options of a judge that may vote several times: those of `JudgeOptions`, and how it votes."""
+class VoteOptions(TypedDict, total=False):
+    """The options of a judge that votes several times."""
 
     rule: Annotated[
         Rule, Option("mean", "How the scores of the votes become one: mean, median or min; see `Panel`.")
@@ -51,6 +51,14 @@ class PanelOptions(JudgeOptions, total=False):
             command_line="flag",
         ),
     ]
+
+
+class JudgeOptions(RubricOptions, AskingOptions, total=False):
+    """The options of a judge: those of `RubricOptions` and of asking its model."""
+
+
+class PanelOptions(JudgeOptions, VoteOptions, total=False):
+    """The options of a judge that may vote several times: those of `JudgeOptions`, and how it votes."""
 
 
 class CascadeOptions(TypedDict, total=False):
