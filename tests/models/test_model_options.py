@@ -88,13 +88,19 @@ def test_timeout_and_retries_are_those_that_were_passed() -> None:
 SIDES: dict[str, Any] = {"query": ROW["query"], "context": ROW["context"]}
 ANSWER: dict[str, Any] = {"response": ROW["response"]}
 
+
+def ask_judge_of(made: Any) -> object:
+    """Ask the judge of what an adapter made."""
+    return made.judge.judge(ROW)
+
+
 WAYS_IN: dict[str, Callable[..., object]] = {
     "as_judge": lambda **options: as_judge("groundedness", **options).judge(ROW),
     "votes": lambda **options: load_any("groundedness", repeats=2, **options).judge(ROW),
     "guard": lambda **options: as_guard("groundedness", **options).run(ROW),
-    "LangSmith": lambda **options: langsmith.evaluator("groundedness", **options).judge.judge(ROW),
+    "LangSmith": lambda **options: ask_judge_of(langsmith.evaluator("groundedness", **options)),
     "LangChain": lambda **options: langchain.runnable("groundedness", **options).invoke(ROW),
-    "DeepEval": lambda **options: deepeval.GroundednessMetric(**options).judge.judge(ROW),
+    "DeepEval": lambda **options: ask_judge_of(deepeval.GroundednessMetric(**options)),
     "MLflow": lambda **options: mlflow.scorer("groundedness", **options)(inputs=SIDES, outputs=ANSWER),
     "Langfuse": lambda **options: asyncio.run(
         langfuse.evaluator("groundedness", **options)(input=SIDES, output=ANSWER)
