@@ -127,7 +127,7 @@ def _messages(turns: Iterable[Any]) -> list[Any]:
             # DeepEval's tool metrics need names only, so that many test cases have no outputs.
             if tool_call.output is not None:
                 messages.append({"role": "tool", "name": tool_call.name, "content": tool_call.output})
-        messages.append(turn)
+        messages.append({"role": turn.role, "content": turn.content})
     return messages
 
 

@@ -48,7 +48,7 @@ __all__ = [
 ROOTS = ("input", "output", "target", "messages", "metadata", "store")
 """What a path to a field can begin with."""
 
-CONTEXT_NAMES = [name for name in ("context", *ALIASES["context"]) if name not in {"source", "premise"}]
+CONTEXT_NAMES = [name for name in ALIASES["context"] if name not in {"source", "premise"}]
 IN_METADATA = (*CONTEXT_NAMES, "conversation", "profile", "agent_name", "answers")
 """The fields that are read from a sample's metadata. Other names of fields mean too many things there."""
 

@@ -199,8 +199,8 @@ def documents(run: Run) -> tuple[Document, ...] | None:
     def child_runs(run: Run) -> Sequence[Run]:
         return run.child_runs or ()
 
-    def source(run: Run) -> tuple[str, str, object]:
-        return run.run_type, run.name, run.outputs or {}
+    def source(run: Run) -> tuple[str, str, object, str | None]:
+        return run.run_type, run.name, run.outputs or {}, run.error
 
     return traced_documents(child_runs(run), child_runs, source)
 

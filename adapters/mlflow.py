@@ -30,7 +30,7 @@ from groundjudge.models.lookup import ModelLike
 from groundjudge.verdict import NamedScore, Verdict, passes
 
 with requires("groundjudge.adapters.mlflow needs MLflow", "mlflow"):
-    from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, Trace
+    from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanStatusCode, Trace
     from mlflow.entities.trace_state import TraceState
     from mlflow.genai.scorers import Scorer
 
@@ -88,8 +88,11 @@ def documents(trace: Trace) -> tuple[Document, ...] | None:
     for root in children[None]:
         below_root.extend(children[root.span_id])
 
-    def source(span: Span) -> tuple[str, str, object]:
-        return str(span.span_type).lower(), span.name, span.outputs  # "RETRIEVER", "TOOL" or another
+    def source(span: Span) -> tuple[str, str, object, str | None]:
+        error: str | None = None
+        if span.status.status_code == SpanStatusCode.ERROR:
+            error = span.status.description
+        return str(span.span_type).lower(), span.name, span.outputs, error  # "RETRIEVER", "TOOL" or another
 
     return traced_documents(below_root, lambda span: children[span.span_id], source)
 

@@ -19,6 +19,10 @@ from groundjudge.verdict import Verdict
 
 WARNINGS: Mapping[str, str] = {
     "band_mismatch": "The level that the reply names is not its number's; the number counts.",
+    "also_given": "Another key names a field too, and says something else: the name that is listed first for "
+    "the field counts. If it is the wrong one, name the other with `fields=` (`--fields`).",
+    "content_not_read": "A message or document has a text under a key that nothing reads. "
+    "Give what the judge must know as its `content`.",
     "content_not_shown": "Images, audio or other content that is not text was left out of the prompt. "
     "Give what the judge must know as text; the prompt names what was left out in brackets.",
     "empty_response": 'The response was blank and was scored 0, as `empty_response="worst"` asks.',
@@ -190,9 +194,8 @@ class CaseError(GroundjudgeError):
     """A case cannot be judged as it was given; the message names the field."""
 
     codes: ClassVar[Mapping[str, str]] = {
-        "alias_conflict": "Two keys of a row mean the same field, and their values differ. "
-        "Remove one of them, or name the one that counts with `fields=` (`--fields`).",
-        "answer_elsewhere": "A guarded chain's rejected answer stands under another key of its output too. "
+        "alias_conflict": "`fields=` (`--fields`) names one field twice, by two of its names. Remove one.",
+        "answer_elsewhere": "Another key of a guarded output holds an answer, too, or the rejected one. "
         "Guard the step of the chain that writes the answer, or leave the other key out.",
         "bad_path": "A dotted path of `fields=` (`--fields`) leads nowhere, or is ambiguous. "
         "Compare it with the roots and keys that the message lists; a key may contain a dot.",
@@ -209,6 +212,8 @@ class CaseError(GroundjudgeError):
         "`judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
+        "retriever_failed": "A retriever of the traced run raised an error, so that its documents are "
+        "missing. Read it in the message, and repair the application.",
         "unknown_encoding": "Python knows no encoding of that name. Pass one such as `--encoding cp1252`.",
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
         "unknown_judge": "The `judges` of a row name a judge that does not exist. Correct the name.",

@@ -327,11 +327,10 @@ def test_fields_are_found_at_paths_and_by_a_function(file: Path, entry: Entry, a
     if "function" not in ADAPTERS[adapter].lacks:
         check_topic(entry, file, row, fields=in_code)
     row = Exchange("1", QUESTION, {**ANSWER, "docs": ["d"]})
-    (conflict,) = judge_rows(entry, ScriptedModel(GOOD), [row]).values()
-    assert conflict.error
-    assert conflict.error.code == "alias_conflict"
+    (noted,) = judge_rows(entry, ScriptedModel(GOOD), [row]).values()
+    assert (noted.score, noted.warnings) == (1, ("also_given",))
     (verdict,) = judge_rows(entry, ScriptedModel(GOOD), [row], fields={"context": f"{outputs}.docs"}).values()
-    assert verdict.score == 1
+    assert (verdict.score, verdict.warnings) == (1, ())
 
 
 @adapters()
@@ -398,7 +397,6 @@ UNJUDGEABLE: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "a blank answer beside it": ({"messages": OPENAI, "answer": "", **C}, "empty_response"),
     "no question": ({"messages": [("assistant", "In Köln.")], **C}, "missing_field"),
     "no messages": ({"messages": [5], **C}, "field_unreadable"),
-    "two contexts": ({"messages": OPENAI, "docs": ["d"], **C}, "alias_conflict"),
     "a context without text": ({**QUESTION, **ANSWER, "context": [{"n": 1}]}, "context_unreadable"),
 }
 

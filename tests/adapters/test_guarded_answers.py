@@ -160,7 +160,7 @@ OUTPUTS: Mapping[str, tuple[Any, str | None]] = {
     "a mapping without an answer": ({"text": "bad one"}, None),
     "a list of strings": (["bad one", "good two"], None),
     "messages inside an answer": ({"result": {"messages": [BAD, GOOD]}}, None),
-    "a number": (5, None),
+    "a boolean": (True, None),
 }
 """What an application returns, and what is judged of it; None: the shape is an error of the judge."""
 

@@ -737,8 +737,8 @@ def test_an_answer_that_is_added_to_the_chains_input_is_judged() -> None:
 
 def test_unreadable_case_gets_an_error_whatever_empty_response_is() -> None:
     rubric = load_rubric("statement_groundedness", empty_response="worst")
-    error = raised_by(prompt(rubric), {"answer": "a", "result": "b"})
-    assert (error.code, error.verdict and error.verdict.status) == ("alias_conflict", "error")
+    error = raised_by(prompt(rubric), {"answer": True})
+    assert (error.code, error.verdict and error.verdict.status) == ("field_unreadable", "error")
 
 
 # --- checkpoints --------------------------------------------------------------------------------

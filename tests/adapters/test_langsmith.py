@@ -144,7 +144,7 @@ class Shelf(BaseRetriever):
         return [LangChainDocument(page_content=f"about {query}", metadata={"title": "Shelf"})]
 
 
-STEPS = (nothing, fails, inside_out, call_tool_and_retriever, Shelf().invoke)
+STEPS = (nothing, inside_out, call_tool_and_retriever, Shelf().invoke)
 RETURNED = [
     ("two", "", "knowledge"),
     ("one", "", "knowledge"),
@@ -187,10 +187,21 @@ three_ways = pytest.mark.parametrize(
 @three_ways
 def test_context_is_what_child_runs_returned_before_that_of_the_inputs(run: Any) -> None:
     inputs = {**QUESTION, "context": ["of the inputs"]}
-    for steps, expected in ((STEPS, RETURNED), ([nothing], []), ([fails], [])):
+    for steps, expected in ((STEPS, RETURNED), ([nothing], [])):
         model = ScriptedModel(tags_of(5))
         run(application(*steps), (inputs, None), evaluators=[evaluator("groundedness", model=model)])
         assert documents_in(model.asked[0].case) == expected
+
+
+def test_a_retriever_that_raised_is_an_error_of_the_row_with_its_name(run: Any) -> None:
+    model = ScriptedModel(tags_of(5))
+    for steps in ([fails], [*STEPS, fails]):
+        (row,) = run(
+            application(*steps), (QUESTION, None), evaluators=[evaluator("groundedness", model=model)]
+        )
+        comment = str(results(row)[0].comment)
+        assert comment.startswith("retriever_failed: the retriever 'fails' raised an error: LookupError()")
+    assert model.asked == []
 
 
 PATHS: Mapping[str, str] = {

@@ -52,7 +52,7 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
     [
         (
             {"context": "c"},
-            "not given. Give it as query or question or input or user_input or customerQuery.",
+            "not given. Give it as query or question or user_input or customerQuery or input.",
         ),
         ({}, "query, which is not given, and context, which is not given. Give query as query or question"),
         ({}, "The case has: nothing"),
@@ -60,7 +60,7 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
             {"query": " "},
             "query, which is given, but blank, and context, which is not given. Give context as",
         ),
-        ({}, "; context as context or contexts or documents or"),
+        ({}, "; context as retrieval_context or retrieved_contexts or"),
         ({"query": [("user", "")], "context": "c"}, "but blank. If it can be blank, as when a search finds"),
         ({"query": ""}, 'nothing, pass may_be_empty=["query"]. The case has: query'),
     ],
@@ -227,9 +227,9 @@ def replace_both_ways(case: Case, **changes: Any) -> Case:
 def test_copy_holds_media_where_its_own_values_do(field: str) -> None:
     text = Case(query="q", response="r", context="c", reference="g", conversation="t")
     with_image = replace_both_ways(text, **{field: IMAGES[field]})
-    assert (text.is_shown_whole(IMAGES), with_image.is_shown_whole(IMAGES)) == (True, False)
-    assert replace_both_ways(with_image, **{field: "x"}).is_shown_whole(IMAGES)
-    assert not replace_both_ways(with_image, id="7").is_shown_whole([field])
+    assert (text.warnings(IMAGES), with_image.warnings(IMAGES)) == ((), ("content_not_shown",))
+    assert not replace_both_ways(with_image, **{field: "x"}).warnings(IMAGES)
+    assert replace_both_ways(with_image, id="7").warnings([field])
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_case_is_the_same_when_it_was_pickled() -> None:
     again = pickle.loads(pickle.dumps(case))  # noqa: S301  made right here
     assert again.model_dump() == case.model_dump()
     assert again.field_names() == case.field_names()
-    assert not again.is_shown_whole(["query"])
+    assert again.warnings(["query"]) == ("content_not_shown",)
     with pytest.raises(CaseError, match="context_unreadable"):
         again.value("context")
 

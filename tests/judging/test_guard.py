@@ -269,7 +269,7 @@ def test_what_regenerate_raises_is_raised() -> None:
         Guard(JUDGE, fallback=FALLBACK, deadline=60).run(CASE, fails)
 
 
-@pytest.mark.parametrize("returned", [None, 5, [1]])
+@pytest.mark.parametrize("returned", [None, True, [1]])
 def test_what_regenerate_returns_must_be_a_response(returned: Any) -> None:
     for run in run_and_arun(Guard(JUDGE, on_error="allow", fallback=FALLBACK), CASE, always(returned)):
         with pytest.raises(CaseError, match="`regenerate` must return"):

@@ -301,12 +301,16 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
     ("others", "expected"),
     [
         pytest.param(
-            {"frage": "When?"}, "customerQuery, or name its path with `fields`, where", id="another key"
+            {"frage": "When?"},
+            "customerQuery or input, or name its path with `fields`, where",
+            id="another key",
         ),
         pytest.param(
-            {"frage": None}, "customerQuery. The case has: response, context", id="a key without a value"
+            {"frage": None},
+            "customerQuery or input. The case has: response, context",
+            id="a key without a value",
         ),
-        pytest.param({}, "customerQuery. The case has: response, context", id="no other key"),
+        pytest.param({}, "customerQuery or input. The case has: response, context", id="no other key"),
     ],
 )
 def test_a_field_that_may_have_another_name_can_be_named_by_its_path(

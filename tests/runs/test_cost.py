@@ -84,7 +84,7 @@ def test_estimate_counts_the_calls_of_a_run() -> None:
         {**ROW, "response": " "},
         {"response": "no context"},
         {**ROW, "judges": "groundedness"},
-        {**ROW, "answer": "twice"},
+        {**ROW, "response": True},
         {**ROW, "judges": "groundednes"},
     ]
     first, second = estimate(judges, rows)

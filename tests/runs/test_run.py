@@ -354,12 +354,12 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "CaseError": (UNREADABLE, NOT_A_ROW),
     "not a mapping": ("text", NOT_A_ROW),
     "no case can be built: one verdict per judge": (
-        {"id": "z", "answer": "1", "output": "2"},
-        both("z", "alias_conflict"),
+        {"id": "z", "answer": True},
+        both("z", "field_unreadable"),
     ),
     "no case can be built: one verdict per named judge": (
-        {"answer": "1", "output": "2", "judges": ["b"]},
-        [("b", "row 2", "alias_conflict")],
+        {"answer": True, "judges": ["b"]},
+        [("b", "row 2", "field_unreadable")],
     ),
     "comma-separated judges": ({"response": "1", "judges": "b , a"}, both("row 2")),
     "judges in metadata": ({"response": "1", "metadata": {"judges": ["b"]}}, ONLY_B),

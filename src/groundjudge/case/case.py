@@ -10,13 +10,24 @@ from pydantic import Field, InstanceOf
 from pydantic.json_schema import SkipJsonSchema
 
 from groundjudge.case.data import as_plain, find_key
-from groundjudge.case.fields import ALIASES, Fields, misspelt_key
+from groundjudge.case.fields import (
+    ALIASES,
+    ALSO_GIVEN,
+    GENERIC,
+    Fields,
+    field_of,
+    misspelt_key,
+    spread_output,
+)
 from groundjudge.case.shapes import (
     Document,
     Message,
     ToolCall,
-    holds_media,
+    ends_with_answer,
+    notes_on,
     read_field,
+    shape_of,
+    sources_of,
     text_of,
     try_read_field,
 )
@@ -65,8 +76,7 @@ class Case(Frozen):
         metadata: anything else, as JSON data; values that JSON cannot hold are kept as strings.
         unreadable: the errors of the fields that could not be read, by field; those are None.
         empty_paths: of fields that a path should give, and that are None, what is wrong with the path.
-        reference_holds_media: whether the reference was given as documents or messages that hold more than
-            their text, such as an image.
+        notes: the warnings on fields, by field, such as `also_given`.
         tool_titles: whether a title can make a mapping a tool result (see `without_tool_titles`).
 
     Raises:
@@ -90,7 +100,9 @@ class Case(Frozen):
         default_factory=dict, exclude=True, repr=False
     )
     empty_paths: SkipJsonSchema[Mapping[str, str]] = Field(default_factory=dict, exclude=True, repr=False)
-    reference_holds_media: SkipJsonSchema[bool] = Field(default=False, exclude=True, repr=False)
+    notes: SkipJsonSchema[Mapping[str, tuple[str, ...]]] = Field(
+        default_factory=dict, exclude=True, repr=False
+    )
     tool_titles: SkipJsonSchema[bool] = Field(default=True, exclude=True, repr=False)
 
     def __init__(  # noqa: PLR0913  one per field
@@ -139,8 +151,8 @@ class Case(Frozen):
         A field may have any of its names in `ALIASES`, in upper or lower case; keys that name no field go to
         `metadata`. See `Fields.in_row` for `messages`, and for rows with `inputs` and `outputs`.
 
-        A field that cannot be read (`context_unreadable`, `field_unreadable`), or that two keys give
-        different values (`alias_conflict`), is an error only where a judge looks at it.
+        A field that cannot be read (`context_unreadable`, `field_unreadable`) is an error only where a judge
+        looks at it. Where two keys give it different values the first in `ALIASES` counts (`also_given`).
 
         Raises:
             CaseError: `unreadable_row` if the row is not a mapping.
@@ -166,7 +178,7 @@ class Case(Frozen):
     def replace(self, **changes: Unpack[CaseFields]) -> Case:
         """Make a case with other values in some of its fields; they are read as the constructor reads them.
 
-        What was noted when the case was read (`unreadable`, `tool_titles` and the like) holds for
+        What was noted when the case was read (`unreadable`, `notes` and the like) holds for
         the new case too, except for the fields that are replaced: for these the new values count.
 
         Raises:
@@ -178,13 +190,12 @@ class Case(Frozen):
         if not self.tool_titles:
             changed = changed.without_tool_titles()
         values: dict[str, Any] = {name: getattr(changed, name) for name in changes}
-        # The errors of the new values, and those of the fields that stay.
-        values["unreadable"] = dict(changed.unreadable)
-        for name, error in self.unreadable.items():
-            if name not in changes:
-                values["unreadable"][name] = error
-        if "reference" in changes:
-            values["reference_holds_media"] = changed.reference_holds_media
+        # What was noted of the new values, and of the fields that stay.
+        for noted in ("unreadable", "notes"):
+            values[noted] = dict(getattr(changed, noted))
+            for name, note in getattr(self, noted).items():
+                if name not in changes:
+                    values[noted][name] = note
         return super().model_copy(update=values)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Case:
@@ -225,7 +236,7 @@ class Case(Frozen):
         """A field's value; None if it was not given.
 
         Raises:
-            CaseError: the field could not be read, or two keys gave it different values.
+            CaseError: the field could not be read.
         """
         if field in self.unreadable:
             # A copy, because each judge notes its own verdict on it.
@@ -249,26 +260,27 @@ class Case(Frozen):
         return any(value is not None for value in self.metadata.values())
 
     def hint(self, field: str) -> str:
-        """For the message about a missing field: the path that gave nothing, or a key like its name."""
+        """For the message about a missing field: the path that gave nothing, or what may be meant by it."""
         if field in self.empty_paths:
             return f" ({self.empty_paths[field]})"
+        for key, value in self.metadata.items():
+            if key.casefold() in GENERIC and field_of(key) == field and value is not None:
+                return f" (what {key!r} holds, {shape_of(value)}, is not taken for one)"
         key = misspelt_key(field, self.metadata)
-        if key is None:
-            return ""
-        return f" (is {key!r} meant to be the {field}?)"
+        if key is not None:
+            return f" (is {key!r} meant to be the {field}?)"
+        if field == "response" and ends_with_answer(self.query):
+            return " (if the query is a whole conversation, name it messages)"
+        return ""
 
-    def is_shown_whole(self, fields: Iterable[str]) -> bool:
-        """Whether fields, or keys of the metadata, have no content that cannot be shown as text."""
+    def warnings(self, fields: Iterable[str]) -> tuple[str, ...]:
+        """The warnings on fields, or keys of the metadata, each once."""
+        warnings: dict[str, None] = {}
         for field in fields:
-            if field == "reference" and self.reference_holds_media:
-                return False
-            if field in ALIASES and holds_media(getattr(self, field)):
-                return False
             # An input of a prompt's own is in the metadata, where nothing has been read yet.
             documents = try_read_field("documents", self.metadata.get(field))
-            if holds_media(documents):
-                return False
-        return True
+            warnings.update(dict.fromkeys((*self.notes.get(field, ()), *notes_on(documents))))
+        return tuple(warnings)
 
     def metadata_value(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
         """A value of the metadata, read as an input of that type; None if it was not given.
@@ -306,9 +318,12 @@ def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
     A field that cannot be read becomes an entry of `unreadable`, one whose path leads nowhere an entry of
     `empty_paths`: `{"query": "Hi", "context": 5}` gives the query and `unreadable["context"]`.
     """
+    values = dict(spread_output(dict(values)))
+    also_given = values.pop(ALSO_GIVEN, {})
     fields: dict[str, Any] = {}
     unreadable: dict[str, CaseError] = {}
     empty_paths: dict[str, str] = {}
+    notes: dict[str, tuple[str, ...]] = {}
     for name, raw_value in values.items():
         if raw_value is None:
             continue
@@ -320,12 +335,20 @@ def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
             unreadable[name] = value
         else:
             fields[name] = value
+        notes_on_field = notes_on(value)
         if name == "reference" and not isinstance(plain_value, str):
-            # It is kept as its text: whether it held more can only be said here.
-            documents = try_read_field("documents", plain_value)
-            fields["reference_holds_media"] = holds_media(documents)
+            # It is kept as its text: what the text does not show can only be said here.
+            notes_on_field = notes_on(try_read_field("documents", plain_value))
+        if name in also_given:
+            notes_on_field = (*notes_on_field, ALSO_GIVEN)
+        if notes_on_field:
+            notes[name] = notes_on_field
+    sources = sources_of(fields.get("response"))
+    if sources and "context" not in unreadable and not fields.get("context"):
+        fields["context"] = tuple(sources)
     fields["unreadable"] = unreadable
     fields["empty_paths"] = empty_paths
+    fields["notes"] = notes
     return fields
 
 

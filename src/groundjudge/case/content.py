@@ -1,15 +1,16 @@
 """The content of a message or a document, of every vendor's shape, cut into pieces.
 
-Nothing is dropped silently: data that is not a block is kept as JSON, and what cannot be shown as text leaves
-its name in brackets. Only a model's reasoning is left out, because it is not part of what the model said.
+Nothing is dropped silently: data that is not a block is kept as JSON, what cannot be shown as text leaves its
+name in brackets, and a key that nothing reads is left over (see `Entry`). Only a model's reasoning is left
+out, because it is not part of what the model said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from groundjudge.case.data import as_json, first_value, is_list, is_mapping
+from groundjudge.case.data import as_json, declared_fields, first_value, is_list, is_mapping
 from groundjudge.text.patterns import compile_when_used
 
 OUTPUT_NAMES = ("content", "output", "outputs", "result", "results", "response", "code_execution_result")
@@ -17,15 +18,117 @@ OUTPUT_NAMES = ("content", "output", "outputs", "result", "results", "response",
 
 BLOCK = compile_when_used(
     r"(?P<text>text|(?:input|output)_text|refusal)"
-    r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?|mcp_(?:list|approval)_\w+|item_reference|compaction)"
+    r"|(?P<reasoning>(?:redacted_)?thinking(?:_blocks)?|reasoning(?:_content|_details)?|mcp_(?:list|approval)_\w+|item_reference|compaction)"
     r"|(?P<result>\w*(?:tool_result|_call_output|function_response)|code_execution_result)"
-    r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file|_generation_call)?|(?:inline|file)_data)"
+    r"|(?P<media>(?:input_)?(?:images?|audio|video|file|media|document)(?:_url|_file|_generation_call)?|(?:inline|file)_data)"
     r"|(?P<call>\w*tool_use|\w+_call|executable_code)"
 )
 """The types of content blocks, of every vendor: the name of the group says how a block is read."""
 
 NOT_SNAKE = compile_when_used("[A-Z]|-")
 """What some vendors write in place of `_` in the types of blocks: `toolUse`, `tool-call`."""
+
+
+WITHOUT_CONTENT = compile_when_used(
+    r"(?:\w*_)?ids?|\w*Id|uuid|\w*(?:_at|At|time|_ms|date)|timestamp|lc"
+    r"|type|object|role|kind|name|title|index|status|state|model\w*|\w*_?reason|stopReason"
+    r"|(?:\w+_)?metadatas?|\w*_?usage(?:_metadata)?|annotations|citations|(?:\w+_)?logprobs"
+    r"|cache_control|\w*_?signature|artifact|embeddings?|uris?|urls?"
+)
+"""The keys without content for a judge: ids, times, kinds, usage, offsets, and what a model was not shown."""
+
+WIDE_MARKS = frozenset("。！？")
+"""What ends a sentence in scripts that put no spaces between words."""
+
+FILE_NAME = compile_when_used(r"[^\n]*\.[^\W\d_]\w{0,4}")
+"""What ends in a suffix: a sentence ends in its full stop."""
+
+MIN_WORDS = 3
+"""Words that make a text more than a name, such as "Recent News"."""
+
+
+def is_passage(text: str) -> bool:
+    """Whether a text says something: it is no file's name, URL, number or date, and no word or two."""
+    text = text.strip()
+    if not WIDE_MARKS.isdisjoint(text):
+        return True
+    n_words = 0
+    # A megabyte need not be cut into its words.
+    for word in text[:1000].split():
+        if any(sign.isalpha() for sign in word):
+            n_words += 1
+    return n_words >= MIN_WORDS and not FILE_NAME.fullmatch(text)
+
+
+class Entry:
+    """A message, block or document that is read key by key: what nothing has read of it is left over.
+
+    The `additional_kwargs` of LangChain's messages are read as if they stood in the message.
+    """
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        self._places = [value]
+        more: object = first_value(value, "additional_kwargs")
+        if more is not None:
+            self._places.append(more)
+        self._keys_read = {"additional_kwargs"}
+
+    def take(self, *names: str) -> Any:  # noqa: ANN401  whatever it holds
+        """Read the first of some names that has a value, which leaves those behind it unread; else None."""
+        for name in names:
+            self._keys_read.add(name)
+            for place in self._places:
+                value = first_value(place, name)
+                if value is not None:
+                    return value
+        return None
+
+    def take_all(self, name: str) -> list[Any]:
+        """Read what stands under a name in the entry and in its `additional_kwargs`."""
+        self._keys_read.add(name)
+        values = [first_value(place, name) for place in reversed(self._places)]
+        return [value for value in values if value is not None]
+
+    def take_media(self) -> Iterator[Piece]:
+        """Read the keys that are named like blocks of images and the like, such as the `images` of Ollama."""
+        for key, value in self._unread():
+            if value and sort_of_block(key) == "media":
+                self._keys_read.add(key)
+                yield Piece("media", f"[{key}]")
+
+    def keys_left(self, *, with_names: bool = False) -> list[str]:
+        """List the keys left over that hold a text, or a mapping or list with one.
+
+        Args:
+            with_names: whether one word, a number or a name is a text, too: where nothing else was read it
+                may be all that the entry says.
+        """
+        keys: list[str] = []
+        for key, value in self._unread():
+            is_about = WITHOUT_CONTENT.fullmatch(key) or sort_of_block(key) == "reasoning"
+            if not is_about and _holds_text(value, with_names=with_names):
+                keys.append(key)
+        return keys
+
+    def _unread(self) -> Iterator[tuple[str, object]]:
+        for place in self._places:
+            fields = place if is_mapping(place) else declared_fields(place)
+            for key, value in (fields or {}).items():
+                if key not in self._keys_read:
+                    yield str(key), value
+
+
+def _holds_text(value: object, *, with_names: bool) -> bool:
+    """Whether a value is a text that says something, or a mapping or list with one."""
+    if isinstance(value, str):
+        return is_passage(value) or (with_names and bool(value.strip()))
+    inner_values: Iterable[object] = ()
+    if is_mapping(value):
+        inner_values = value.values()
+    elif is_list(value):
+        inner_values = value
+    return any(_holds_text(inner, with_names=with_names) for inner in inner_values)
 
 
 class Piece(NamedTuple):
@@ -35,11 +138,13 @@ class Piece(NamedTuple):
         sort: a group of `BLOCK`, "data", or "beside" for what stands beside a message's content.
         text: what the piece says.
         body: of a call or a result, the mapping or object with its name, arguments or output.
+        is_whole: whether all of the block was read.
     """
 
     sort: str
     text: str = ""
     body: object = None
+    is_whole: bool = True
 
 
 def sort_of_block(block_type: object) -> str:
@@ -57,9 +162,12 @@ def read_block(block: object) -> Piece:
         return Piece("text", str(block))
     if is_mapping(block) and not block:
         return Piece("text")
-    block_type = first_value(block, "type")
+    entry = Entry(block)
+    block_type = entry.take("type")
     body = block
-    text = first_value(block, "text", "refusal")
+    text = entry.take("text", "refusal")
+    if text is None and sort_of_block(block_type) == "text":
+        text = entry.take("content")
     has_one_key = is_mapping(block) and len(block) == 1
     if is_mapping(block) and has_one_key:
         key, inner = next(iter(block.items()))
@@ -75,12 +183,13 @@ def read_block(block: object) -> Piece:
         source = first_value(body, "source")
         if first_value(source, "type") in {"text", "content"}:
             # A document of Anthropic's that holds text, or blocks of text.
+            entry.take("source")
             sort = "text"
             text = content_text(first_value(source, "data", "content"))
     if isinstance(text, str) and (sort == "text" or has_one_key or not is_mapping(block)):
-        return Piece("text", text)
-    if sort == "text" and text is not None:
-        # What it has under the name of a text is none, as in {"text": {"a": 1}}.
+        return Piece("text", text, is_whole=not entry.keys_left())
+    if sort == "text" and (text is not None or entry.keys_left(with_names=True)):
+        # What it has under the name of a text is none, as in {"text": {"a": 1}}, or has another name.
         return Piece("data", as_json(block), body)
     if sort in {"data", "result"}:
         return Piece(sort, as_json(block), body)

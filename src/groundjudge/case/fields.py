@@ -8,55 +8,65 @@ from difflib import get_close_matches
 from inspect import iscoroutinefunction
 from typing import Any, TypeAlias
 
-from groundjudge.case.data import as_plain, declared_fields, is_absent, is_list, is_mapping
+from groundjudge.case.content import is_passage
+from groundjudge.case.data import (
+    as_plain,
+    declared_fields,
+    first_value,
+    is_absent,
+    is_list,
+    is_mapping,
+    is_number,
+)
 from groundjudge.case.paths import FieldPaths, nothing_at, value_at
-from groundjudge.case.shapes import Document, Message, is_blank, read_chat, shape_of, text_of, try_read_field
+from groundjudge.case.shapes import (
+    SOURCES,
+    Document,
+    Message,
+    is_blank,
+    read_chat,
+    role_of,
+    shape_of,
+    sources_of,
+    text_of,
+    try_read_field,
+)
 from groundjudge.errors import CaseError, did_you_mean, name_list
+from groundjudge.text.patterns import compile_when_used
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "query": ("question", "input", "user_input", "customerQuery"),
+    "query": ("query", "question", "user_input", "customerQuery", "input"),
     "response": (
-        "answer",
-        "output",
-        "actual_output",
-        "prediction",
-        "result",
-        "generation",
-        "statement",
-        "hypothesis",
-        "passage_llm",
+        *("response", "answer", "actual_output", "generation", "passage_llm", "statement", "hypothesis"),
+        *("output", "result", "prediction"),
     ),
     "context": (
-        "contexts",
-        "documents",
-        "docs",
-        "source_documents",
-        "retrieved_contexts",
-        "retrieval_context",
-        "retrievedDocuments",
-        "source",
-        "premise",
+        *("retrieval_context", "retrieved_contexts", "retrievedDocuments", "source_documents", "contexts"),
+        *("context", "documents", "docs", "premise", "source"),
     ),
     "reference": (
-        "ground_truth",
-        "expected_output",
-        "expected_response",
-        "expected",
-        "reference_answer",
-        "passage_gt",
+        *("reference", "reference_answer", "ground_truth", "expected_output", "expected_response"),
+        *("expected", "passage_gt"),
     ),
-    "conversation": ("history", "messages", "turns"),
-    "profile": (),
-    "agent_name": (),
-    "answers": ("real_answers",),
+    "conversation": ("conversation", "history", "messages", "turns"),
+    "profile": ("profile",),
+    "agent_name": ("agent_name",),
+    "answers": ("answers", "real_answers"),
 }
-"""The fields that a prompt can show, each with the other names under which a mapping may hold it."""
+"""The fields that a prompt can show, each with its names in mappings: the first that is there counts."""
 
-FIELD_NAMED: Mapping[str, str] = {name: field for field in ALIASES for name in (field, *ALIASES[field])}
-"""Every name of a field, its own and the aliases -> the field."""
+GENERIC = frozenset({"source", "output", "result", "prediction"})
+"""The names that may mean anything: each is its field only with what such a field holds (see `_fits`)."""
+
+FIELD_NAMED: Mapping[str, str] = {name: field for field, names in ALIASES.items() for name in names}
+"""Every name of a field, its own among them -> the field."""
 
 FIELD_BY_LOWER_NAME = {name.casefold(): field for name, field in FIELD_NAMED.items()}
-MEANINGS = FIELD_BY_LOWER_NAME | {name: name for name in ("messages", "id", "case_id", "metadata")}
+ALSO_GIVEN = "also_given"
+"""The key of the fields of a row that says which of them another key gives too, and differently."""
+
+OTHER_MEANINGS = ("messages", "id", "case_id", "metadata", ALSO_GIVEN)
+MEANINGS = FIELD_BY_LOWER_NAME | {name: name for name in OTHER_MEANINGS}
 """What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
 
 SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "reference"}
@@ -64,6 +74,12 @@ SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "referen
 
 RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
 """Keys of a mapping that mean something else than a field or an entry of the metadata."""
+
+WORD = compile_when_used(r"[A-Z]?[a-z]+")
+"""A word of a key such as gt_answer or sourceId."""
+
+NUMBER = compile_when_used(r"\s*[-+]?\d[\d.,]*\s*%?\s*")
+"""A text that is only a number."""
 
 NEARLY_A_NAME = 0.8
 """How much a key must resemble a name of a field to be probably meant as that, from 0 to 1."""
@@ -112,13 +128,19 @@ def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
     return None
 
 
-def misspelt_key(field: str, keys: Iterable[str]) -> str | None:
-    """The first of the keys that is nearly a name of the field, which is probably meant by it."""
-    names = [name for name, meaning in FIELD_BY_LOWER_NAME.items() if meaning == field]
-    for key in keys:
+def misspelt_key(field: str, values: Mapping[str, Any]) -> str | None:
+    """The first key that is nearly a name of the field, and holds what the field can hold.
+
+    A name with another word beside it, such as `source_id` or `gt_answer`, is another thing, not misspelt.
+    """
+    for key, value in values.items():
         text = str(key)
-        is_field = field_of(text) is not None
-        if not is_field and get_close_matches(text.casefold(), names, 1, NEARLY_A_NAME):
+        names: list[str] = []
+        for name in ALIASES.get(field, ()):
+            if len(WORD.findall(text)) <= len(WORD.findall(name)):
+                names.append(name.casefold())
+        is_near = field_of(text) is None and get_close_matches(text.casefold(), names, 1, NEARLY_A_NAME)
+        if is_near and (is_blank(value) or _holds_text(field, value)):
             return text
     return None
 
@@ -250,10 +272,11 @@ class Fields:
 
         thread = try_read_field("messages", fields.pop("messages", None))
         fields_of_thread = _read_thread(thread, fields)
+        context_of_thread: Any = fields_of_thread.get("context")
         context = fields.get("context")
         if is_list(context) and not context:
             # What tools returned is a context, too.
-            fields["context"] = fields_of_thread.get("context") or []
+            fields["context"] = context_of_thread or []
         fields = {**fields_of_thread, **fields}
 
         if outputs_have_context or not is_absent(values_at_paths.get("context")):
@@ -261,8 +284,8 @@ class Fields:
         if isinstance(retrieved, CaseError):
             fields["context"] = retrieved
         elif retrieved is not None:
-            tool_results = _tool_results(fields_of_thread.get("context"))
-            fields["context"] = _join_documents(tool_results, retrieved)
+            found_by_agent = context_of_thread if is_list(context_of_thread) else ()
+            fields["context"] = _join_documents(found_by_agent, retrieved)
         return fields
 
     def _merge(self, values_at_paths: FieldValues, pairs: Pairs) -> FieldValues:
@@ -278,6 +301,8 @@ class Fields:
             if MEANINGS.get(str(key).casefold()) not in fields:
                 pairs_to_read.append((key, value))
         fields |= _collect_fields(pairs_to_read)
+        for name in values_at_paths:
+            fields.get(ALSO_GIVEN, {}).pop(name, None)  # the path says which one counts
         return fields
 
     def in_flat_row(self, row: Mapping[str, Any]) -> FieldValues:
@@ -291,11 +316,11 @@ class Fields:
 
 
 def _join_documents(
-    tool_results: Sequence[Message], documents: Sequence[Document]
+    found_by_agent: Sequence[Message | Document], documents: Sequence[Document]
 ) -> list[Message | Document]:
-    """The tool results of a thread, and behind them the retrieved documents that are none of these."""
-    context: list[Message | Document] = list(tool_results)
-    texts = {result.content for result in tool_results}
+    """The context of a thread, and behind it the retrieved documents that are none of it."""
+    context: list[Message | Document] = list(found_by_agent)
+    texts = {found.content for found in found_by_agent}
     for document in documents:
         if document.content not in texts:
             context.append(document)
@@ -306,9 +331,10 @@ def _join_documents(
 
 
 def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
-    """Collect keys and values by the names of fields, and `messages`, `id` and `metadata`; the first counts.
+    """Collect keys and values by the names of fields, and `messages`, `id` and `metadata`.
 
-    A null is not given; only that of a response is kept, so that nothing else is taken for the response.
+    Of several names of a field the first in `ALIASES` counts, and of equal ones the first in the row. A null
+    is not given; only that of a response is kept, so that nothing else is taken for the response.
 
     Args:
         pairs: the keys and values.
@@ -317,6 +343,7 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
     values_by_name: dict[str, list[tuple[str, Any]]] = {}
     metadata: dict[str, Any] = {}
     other_keys: dict[str, Any] = {}
+    also_given: dict[str, Any] = {}
     for key, raw_value in pairs:
         value = None if is_absent(raw_value) else as_plain(raw_value)
         name = _meaning_of(str(key), value, main_field)
@@ -327,16 +354,25 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
                 value = thread
         if name == "metadata" and is_mapping(value):
             metadata = {**value, **metadata}
-        elif name is None or (name == "metadata" and value is not None):
-            other_keys.setdefault(key, value)
+        elif name == ALSO_GIVEN and is_mapping(value):
+            also_given |= value
+        elif name in {None, "metadata", ALSO_GIVEN} or _is_other_thing(str(key), value, main_field):
+            if value is not None or name is None:
+                other_keys.setdefault(key, value)
         elif value is not None or name == "response":
-            values_by_name.setdefault(name, []).append((key, value))
+            values_by_name.setdefault(str(name), []).append((str(key), value))
 
-    fields: FieldValues = {name: _agreed_value(name, values) for name, values in values_by_name.items()}
+    fields: FieldValues = {}
+    for name, values in values_by_name.items():
+        fields[name], is_given_otherwise = _choose_value(name, values)
+        if is_given_otherwise:
+            also_given[name] = True
     if "case_id" in fields:
         case_id = fields.pop("case_id")
         fields.setdefault("id", case_id)
     fields["metadata"] = {**metadata, **other_keys}
+    if also_given:
+        fields[ALSO_GIVEN] = also_given
     return fields
 
 
@@ -348,6 +384,8 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
     reference outputs, and nothing in inputs.
     """
     meaning = MEANINGS.get(key.casefold())
+    if main_field == "response" and key.casefold() in SOURCES and _fits("context", value):
+        return "context"
     if meaning == "response" and main_field == "query":
         return None  # the answer of an earlier turn, or the one that is expected, is not judged
     if meaning == "response" and main_field == "reference":
@@ -357,28 +395,96 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
     return meaning
 
 
-def _agreed_value(name: str, values: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401  any field's value
-    """Return the value that several aliases of a field give, the first that is not blank.
+def _is_other_thing(key: str, value: object, main_field: str) -> bool:
+    """Whether a key has a name that may mean anything, and holds no text that its field could be.
 
-    An error takes its place if another alias gives a different value that is not blank either.
+    The outputs of an application are its response under any name.
     """
-    first_value = values[0][1]
-    if len(values) == 1 or name not in ALIASES:
-        return first_value
+    name = key.casefold()
+    if name not in GENERIC or main_field == "response" or value is None:
+        return False
+    return not is_blank(value) and not _fits(str(field_of(name)), value)
+
+
+def _fits(field: str, value: object) -> bool:
+    """Whether a value is what the field holds: a text, and as a context no name, link or single word."""
+    if field == "context" and not isinstance(value, str):
+        texts = value if is_list(value) else ()
+        if texts and all(isinstance(text, str) for text in texts):
+            return any(is_passage(text) for text in texts)
+    elif field == "context":
+        return is_passage(str(value))
+    return _holds_text(field, value)
+
+
+def _holds_text(field: str, value: object) -> bool:
+    """Whether a value can be read as the field, and is more than a number."""
+    if field == "response" and _open_output(value) is not None:
+        return True
+    if is_number(value) or (isinstance(value, str) and NUMBER.fullmatch(value)):
+        return False
+    return not isinstance(try_read_field(field, value), CaseError)
+
+
+def _choose_value(field: str, values: Sequence[tuple[str, Any]]) -> tuple[Any, bool]:
+    """Choose the value that counts of those that several names of a field give.
+
+    It is the first that is not blank and fits the field, by the order of the names in `ALIASES`; without any
+    the first that is not blank, which may be one that cannot be read.
+
+    Returns:
+        The value, and whether another one that is not blank says something else.
+    """
+    if len(values) == 1 or field not in ALIASES:
+        return values[0][1], False
+    names = [name.casefold() for name in ALIASES[field]]
     # Compared as a case keeps them: the same messages may be in the shapes of two vendors.
-    readings: list[tuple[str, Any, object]] = []
-    for key, value in values:
-        reading = try_read_field(name, value)
+    readings: list[tuple[Any, object]] = []
+    for _, value in sorted(values, key=lambda pair: names.index(pair[0].casefold())):
+        reading = try_read_field(field, value)
         if not is_blank(reading):
-            readings.append((key, value, reading))
+            readings.append((value, reading))
     if not readings:
-        return first_value
-    first_key, first_value, first_reading = readings[0]
-    for key, _, reading in readings[1:]:
-        if reading != first_reading:
-            message = f"{first_key!r} and {key!r} both give the {name}, and they differ: remove one"
-            return CaseError("alias_conflict", message, name)
-    return first_value
+        return values[0][1], False
+    chosen_value, chosen_reading = readings[0]
+    for value, reading in readings:
+        # What should be read and cannot is an error: a name that counts less may mean something else.
+        if field != "context" or isinstance(reading, CaseError) or _fits(field, value):
+            chosen_value, chosen_reading = value, reading
+            break
+    return chosen_value, any(reading != chosen_reading for _, reading in readings)
+
+
+def spread_output(values: FieldValues) -> FieldValues:
+    """The fields, with those of a response that is all that an application returned in place of it.
+
+    {"response": {"answer": "At 9.", "sources": [...]}} has a context, too.
+    """
+    output = _open_output(values.get("response"))
+    if output is None:
+        return values
+    fields = _collect_fields(output.items(), "response")
+    fields["response"] = fields.get("response", fields.pop("messages", None))
+    pairs = [*values.items(), *fields.items()]
+    del pairs[list(values).index("response")]
+    return _collect_fields(pairs)
+
+
+def _open_output(output: object) -> Mapping[str, Any] | None:
+    """The fields of what an application returned, also those of a chat completion; None if it has none."""
+    fields = output if is_mapping(output) else declared_fields(output)
+    if fields is None or role_of(output) is not None:
+        return None
+    choices = first_value(output, "choices", "candidates", "generations")
+    while is_list(choices) and len(choices) == 1:
+        choices = choices[0]
+    if is_list(choices) and choices:
+        message = f"response has {len(choices)} choices: give the one that the application used"
+        return {"response": CaseError("field_unreadable", message, "response")}
+    message = first_value(choices, "message", "content", "text")
+    if message is not None:
+        return {"response": message}
+    return fields if find_keys(fields, "response") else None
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
@@ -420,13 +526,15 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
     response = None
     if answer_at is not None:
         response = _text_or_message(thread[answer_at])
-    tool_results: list[Message] | None = _tool_results(conversation)
-    if not tool_results:
+    context: list[Message | Document] | None = [*_tool_results(conversation)]
+    if answer_at is not None:
+        context += sources_of(thread[: answer_at + 1])
+    if not context:
         # A misspelt context, such as `contxt`, must not look like an agent that called no tool.
         is_whole = question_at is not None and answer_at is not None
-        if not is_whole or misspelt_key("context", fields["metadata"]) is not None:
-            tool_results = None
-    return {"query": query, "response": response, "context": tool_results, "conversation": conversation}
+        if not is_whole or misspelt_key("context", dict.fromkeys(fields["metadata"])) is not None:
+            context = None
+    return {"query": query, "response": response, "context": context, "conversation": conversation}
 
 
 def _text_of_response(fields: FieldValues) -> object:
@@ -447,8 +555,8 @@ def _tool_results(messages: object) -> list[Message]:
 
 
 def _text_or_message(message: Message) -> object:
-    """The text of a message, or the message if the text cannot show all of it."""
-    if message.holds_media:
+    """The text of a message, or the message if there are notes on it."""
+    if message.notes:
         return [message]
     return message.content
 
@@ -473,6 +581,8 @@ def _read_side(side: object, main_field: str) -> FieldValues:
     if is_absent(side):
         return _collect_fields((), main_field)
     side = _as_mapping(side)
+    if main_field == "response":
+        side = _open_output(side) or side
     if is_mapping(side) and len(side) == 1:
         # LangSmith keeps what is not a mapping under "output".
         ((key, value),) = side.items()
@@ -519,9 +629,12 @@ def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]
 
     fields = {**references, **inputs, **outputs}
     fields["id"] = inputs.get("id", fields.get("id"))
-    pairs = list(fields.items())
+    # Under the name that counts most: what else the row has does not take its place.
+    pairs = [(ALIASES.get(name, (name,))[0], value) for name, value in fields.items()]
     pairs.append(("metadata", inputs["metadata"]))
     pairs.append(("metadata", references["metadata"]))
+    pairs.append((ALSO_GIVEN, inputs.get(ALSO_GIVEN)))
+    pairs.append((ALSO_GIVEN, references.get(ALSO_GIVEN)))
     for key in row:
         if key not in SIDES:
             pairs.append((key, row[key]))

@@ -4,8 +4,9 @@ A value is cut into parts and what each holds into pieces (see `content`). From 
 `Document` is made, whatever shape it had, and from messages and documents the value of a field. Everything
 else works on these.
 
-Nothing is dropped silently: what a shape holds beside its text is kept as a tool call, as another message or
-as JSON.
+Nothing is dropped silently: what a shape holds beside its text is kept as a tool call, as another message, as
+a source or as JSON. Of what is left over then, with a text in it, an error names the keys where nothing else
+was read; where a text was read, the rest can be judged, and is noted as `content_not_read`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_se
 
 from groundjudge.case.content import (
     OUTPUT_NAMES,
+    Entry,
     Piece,
+    is_passage,
     join_pieces,
     read_block,
     read_call,
     read_content,
     sort_of_block,
 )
-from groundjudge.case.data import as_data, as_json, first_value, is_list, is_mapping
+from groundjudge.case.data import as_data, as_json, first_value, is_list, is_mapping, is_number
 from groundjudge.errors import CaseError
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen, String, well_formed
@@ -41,6 +44,15 @@ MESSAGES = "a string or chat messages with role and content"
 
 DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 """What an error says that a field with documents must be."""
+
+SOURCES = ("retrieval_context", "contexts", "context", "documents", "sources", "citations")
+"""The keys of a message under which it has its own sources, and those around a list of documents."""
+
+WRAPPERS = (*SOURCES, "results", "output", "document")
+"""The keys of what holds documents and has no text itself, as search engines, retrievers and traces do."""
+
+LIKE_A_TEXT = frozenset({"response", "reference", "answers"})
+"""The fields in which a number is an answer."""
 
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins exactly like this is a tool result, unless it has a kind or a role."""
@@ -89,25 +101,6 @@ class ToolCall(Frozen):
     arguments: Annotated[Any, BeforeValidator(_read_arguments)] = None
 
 
-class Message(Frozen):
-    """A chat message. A tool's result is a message with role "tool".
-
-    Attributes:
-        role: "system", "developer", "user", "assistant" or "tool"; "human", "ai" and "function" are
-            translated, other roles are kept.
-        content: the text, "" if there is none.
-        name: the author's or the tool's name, if given.
-        tool_calls: the calls that an assistant message makes.
-        holds_media: whether there was more than the text can show, such as an image; not part of a dump.
-    """
-
-    role: Annotated[String, AfterValidator(lambda role: ROLES.get(role, role))]
-    content: String = ""
-    name: String | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-    holds_media: bool = Field(default=False, exclude=True, repr=False)
-
-
 class Document(Frozen):
     """A source that a response must be grounded in.
 
@@ -117,7 +110,7 @@ class Document(Frozen):
         id: what a citation may call it by; "" for none. It is not shown.
         kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else. In a
             dump it is null where only the title of a mapping said "tool", so that it can be read again.
-        holds_media: whether there was more than the text can show, such as an image; not part of a dump.
+        notes: the warnings on what the text does not show, such as an image; not part of a dump.
         untitled: where only the title of a mapping said "tool", the content if titles say nothing; not part
             of a dump.
     """
@@ -126,7 +119,7 @@ class Document(Frozen):
     title: String = ""
     id: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
-    holds_media: bool = Field(default=False, exclude=True, repr=False)
+    notes: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
     untitled: String | None = Field(default=None, exclude=True, repr=False)
 
     @field_serializer("kind")
@@ -134,6 +127,27 @@ class Document(Frozen):
         if self.untitled is not None:
             return None
         return kind
+
+
+class Message(Frozen):
+    """A chat message. A tool's result is a message with role "tool".
+
+    Attributes:
+        role: "system", "developer", "user", "assistant" or "tool"; "human", "ai" and "function" are
+            translated, other roles are kept.
+        content: the text, "" if there is none.
+        name: the author's or the tool's name, if given.
+        tool_calls: the calls that an assistant message makes.
+        sources: the documents that the message has itself; not part of a dump.
+        notes: the warnings on what the text does not show, such as an image; not part of a dump.
+    """
+
+    role: Annotated[String, AfterValidator(lambda role: ROLES.get(role, role))]
+    content: String = ""
+    name: String | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    sources: tuple[Document, ...] = Field(default=(), exclude=True, repr=False)
+    notes: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
 
 
 def is_blank(value: object) -> bool:
@@ -180,16 +194,54 @@ def text_of(value: str | Sequence[Message] | None, role: str) -> str:
     return "\n\n".join(message.content for message in messages if not is_blank(message))
 
 
-def holds_media(value: object) -> bool:
-    """Whether there are messages or documents in a value that was read that hold more than their text."""
-    if not is_list(value):
-        return False
-    return any(_is_marked_as_media(part) for part in value)
+def notes_on(value: object) -> tuple[str, ...]:
+    """The warnings on the messages or documents of a value that was read, each once."""
+    notes: dict[str, None] = {}
+    if is_list(value):
+        for part in value:
+            notes.update(dict.fromkeys(_notes_of(part)))
+    return tuple(notes)
 
 
-def _is_marked_as_media(part: object) -> bool:
-    """Whether a message or a document, or an object like one, says that it holds more than its text."""
-    return getattr(part, "holds_media", False) is True
+def sources_of(messages: object) -> list[Document]:
+    """The documents that the messages of the last turn have themselves, from its question on."""
+    sources: list[Document] = []
+    if not is_list(messages):
+        return sources
+    for message in messages:
+        if message.role == "user":
+            sources = []
+        sources += message.sources
+    return sources
+
+
+def ends_with_answer(value: object) -> bool:
+    """Whether a value that was read is a conversation that ends with a message of the assistant."""
+    return is_list(value) and bool(value) and value[-1].role == "assistant"
+
+
+def _notes_of(part: object) -> tuple[str, ...]:
+    """The warnings on a message or a document; none on an object that is neither."""
+    if isinstance(part, Message | Document):
+        return part.notes
+    return ()
+
+
+def _make_notes(pieces: Iterable[Piece], *, is_whole: bool) -> tuple[str, ...]:
+    """The warnings on what was read in pieces.
+
+    Args:
+        pieces: the pieces.
+        is_whole: whether nothing around them is left over.
+    """
+    notes: list[str] = []
+    for piece in pieces:
+        is_whole = is_whole and piece.is_whole
+        if piece.sort == "media" and not notes:
+            notes.append("content_not_shown")
+    if not is_whole:
+        notes.append("content_not_read")
+    return tuple(notes)
 
 
 def shape_of(value: object) -> str:
@@ -202,10 +254,20 @@ def shape_of(value: object) -> str:
 
 def _refuse(field: str, expected: str, value: object) -> NoReturn:
     """Raise the error of a value that is in no known shape: "query must be a string, not ..."."""
-    code = "field_unreadable"
-    if field == "context":
-        code = "context_unreadable"
-    raise CaseError(code, f"{field} must be {expected}, not {shape_of(value)}", field)
+    raise CaseError(_code_of(field), f"{field} must be {expected}, not {shape_of(value)}", field)
+
+
+def _check_that_nothing_is_left(field: str, entry: Entry) -> None:
+    """Refuse an entry of which nothing was read, if it has a text under a key that nothing reads."""
+    keys = ", ".join(entry.keys_left(with_names=True))
+    if keys:
+        message = f"{field} has {shape_of(entry.value)}, of which nothing reads {keys}: name it content"
+        raise CaseError(_code_of(field), message, field)
+
+
+def _code_of(field: str) -> str:
+    """The code of the error of a field that cannot be read."""
+    return "context_unreadable" if field == "context" else "field_unreadable"
 
 
 # --- messages ---------------------------------------------------------------------------------------------
@@ -225,20 +287,47 @@ def _split_parts(value: object) -> Iterator[Any]:
 
 
 def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a document
-    """A mapping like those of others in place of what LangChain dumps, or of a pair of role and content.
+    """A mapping like those of others in place of what stands around a message, a document or a call.
 
-    ("user", "Hi") becomes {"role": "user", "content": "Hi"}; any other part is returned as it is.
+    ("user", "Hi") becomes {"role": "user", "content": "Hi"}, and what LangChain dumps, a search scores or a
+    trace flattens (`{"document.content": ...}`) the mapping inside; any other part is returned as it is.
     """
     match part:
         case {"lc": _, "id": [*_, class_name], "kwargs": {**fields}}:  # dumpd
             # Before the fields, which may have a type: LangChain.js gives only the name of the class.
             return {"type": class_name, **fields}
         case {"type": _, "data": {**fields}} if len(part) == len(("type", "data")):  # messages_to_dict
-            return {**part, **fields}
+            return {"type": part["type"], **fields}
         case [str(role), content] if role in ROLES and isinstance(content, str | list):
             return {"role": role, "content": cast("object", content)}
+        case [found, _] if _is_scored(part):
+            return _unwrap(cast("object", found))
+        case {**fields} if fields and all("." in str(key) for key in fields):
+            return _unwrap(_nest(fields))
+        case {"message": inner} | {"document": inner} | {"node": inner} | {"tool_call": inner}:
+            entry = Entry(part)
+            entry.take("message", "document", "node", "tool_call")
+            is_around = not isinstance(inner, str) and not entry.keys_left(with_names=True)
+            return _unwrap(cast("object", inner)) if is_around else part
         case _:
             return part
+
+
+def _is_scored(found: Sequence[Any]) -> bool:
+    """Whether it is a pair of what a search found and of a number: how like the query that is."""
+    return len(found) == len(("found", "score")) and is_number(found[1]) and not is_number(found[0])
+
+
+def _nest(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping with dots in its keys as mappings in a mapping: {"a.b": 1} becomes {"a": {"b": 1}}."""
+    nested: dict[str, Any] = {}
+    for key, value in fields.items():
+        *outer_names, name = str(key).split(".")
+        inner = nested
+        for outer_name in outer_names:
+            inner = inner.setdefault(outer_name, {})
+        inner[name] = value
+    return nested
 
 
 def role_of(raw_message: object) -> str | None:
@@ -253,75 +342,83 @@ def role_of(raw_message: object) -> str | None:
     return ROLES.get(short_name.lower())
 
 
-def _list_calls(raw_message: object) -> list[Any]:
+def _list_calls(entry: Entry) -> list[Any]:
     """The calls that stand beside a message's content; a call with an id is listed once."""
-    places = (first_value(raw_message, "additional_kwargs"), raw_message)
     calls: list[Any] = []
-    for place in places:
-        # LangChain keeps a call whose arguments it could not parse apart from the others.
-        for name in ("tool_calls", "invalid_tool_calls"):
-            listed_calls = first_value(place, name)
-            if listed_calls:
-                calls.extend(listed_calls)
-    for place in places:
-        function_call = first_value(place, "function_call")  # OpenAI's, before it had tools
-        if function_call:
-            calls.append(function_call)
-    return calls
+    # LangChain keeps a call whose arguments it could not parse apart from the others.
+    for name in ("tool_calls", "invalid_tool_calls"):
+        for listed_calls in entry.take_all(name):
+            calls.extend(_unwrap(call) for call in listed_calls)
+    calls.extend(entry.take_all("function_call"))  # OpenAI's, before it had tools
+    call_by_id: dict[Any, Any] = {}
+    for number, call in enumerate(calls):
+        call_id = first_value(call, "id")
+        # Calls without an id may be equal and are two calls all the same.
+        if not call_id:
+            call_id = number
+        call_by_id[call_id] = call
+    return list(call_by_id.values())
 
 
-def _list_notes(raw_message: object) -> list[str]:
-    """What a message says beside its content: a refusal, or the error of a tool of Inspect's; each once."""
-    notes: list[str] = []
-    values = (
-        first_value(first_value(raw_message, "additional_kwargs"), "refusal"),
-        first_value(raw_message, "refusal"),
-        first_value(first_value(raw_message, "error"), "message"),
-    )
-    for value in values:
-        if value is not None and str(value) not in notes:
-            notes.append(str(value))
-    return notes
+def _list_notes(entry: Entry) -> list[str]:
+    """What a message says beside its content: a refusal, or the error of a tool; each once."""
+    notes = [str(refusal) for refusal in entry.take_all("refusal")]
+    error = entry.take("error")
+    if error is not None and not isinstance(error, str):
+        error = first_value(error, "message")  # of Inspect
+    if error is not None:
+        notes.append(str(error))
+    return list(dict.fromkeys(notes))
 
 
-def _read_pieces(raw_message: object) -> list[Piece] | None:
+def _read_pieces(entry: Entry) -> list[Piece] | None:
     """All that a message holds: its content, what it says beside it, and its calls.
 
     None if it holds nothing and has no key `content` either: then it is no message.
 
     A call is read once, in whatever places it is: LangChain has Anthropic's in the content and beside it.
     """
-    notes = _list_notes(raw_message)
-    content = first_value(raw_message, "content")
+    notes = _list_notes(entry)
+    content = entry.take("content", "parts")  # the latter of Gemini
     pieces: list[Piece] = []
-    invocations = first_value(raw_message, "toolInvocations")  # of the AI SDK
+    invocations = entry.take("toolInvocations", "tools_called")  # of the AI SDK, of DeepEval
     if invocations:
         pieces.extend(read_call(invocation) for invocation in invocations)
     if content is not None:
         pieces.extend(read_content(content))
-    if first_value(raw_message, "images"):  # of Ollama
-        pieces.append(Piece("media", "[images]"))
+    pieces.extend(entry.take_media())
     pieces.extend(Piece("beside", note) for note in notes)
 
-    calls: dict[Any, Any] = {}
-    for number, call in enumerate(_list_calls(raw_message)):
-        call_id = first_value(call, "id")
-        # Calls without an id may be equal and are two calls all the same.
-        if not call_id:
-            call_id = number
-        calls[call_id] = call
     ids_in_content = {first_value(piece.body, "id") for piece in pieces if piece.sort == "call"}
-    for call_id, call in calls.items():
-        if call_id not in ids_in_content:
+    for call in _list_calls(entry):
+        call_id = first_value(call, "id")
+        if not call_id or call_id not in ids_in_content:
             pieces.append(Piece("call", body=call))
 
     if pieces:
         return pieces
     # A message whose content is None or [] is a message that says nothing; what has no such key is none.
-    has_content = hasattr(raw_message, "content")
-    if is_mapping(raw_message):
-        has_content = "content" in raw_message
+    has_content = hasattr(entry.value, "content")
+    if is_mapping(entry.value):
+        has_content = "content" in entry.value
     return [Piece("text")] if has_content else None
+
+
+def _read_sources(entry: Entry) -> tuple[Document, ...]:
+    """The documents that a message has itself, as its own context.
+
+    Names and links are none, and neither are annotations, whose texts are those of the message.
+    """
+    value = entry.take(*SOURCES)
+    documents = try_read_field("context", value)
+    if not documents or isinstance(documents, CaseError):
+        return ()
+    for part in _split_parts(value):
+        if is_number(first_value(part, "start", "start_index")):
+            return ()
+    if not any(is_passage(document.content) for document in documents):
+        return ()
+    return tuple(documents)
 
 
 def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -356,7 +453,8 @@ def _read_messages(field: str, raw_message: object) -> list[Message]:
             return []
         if sort in BESIDE_MESSAGES:
             return _read_block_as_messages(field, raw_message)
-    pieces = _read_pieces(raw_message)
+    entry = Entry(raw_message)
+    pieces = _read_pieces(entry)
     if pieces is None:
         _refuse(field, MESSAGES, raw_message)
     messages: list[Message] = []
@@ -366,7 +464,17 @@ def _read_messages(field: str, raw_message: object) -> list[Message]:
         elif role is None:
             _refuse(field, MESSAGES, raw_message)
         else:
-            messages.append(_make_message(role, raw_message, turn))
+            messages.append(_make_message(role, entry, turn))
+    if role == "tool":
+        return messages  # whose other keys are what the tool returned
+    sources = _read_sources(entry)
+    says_nothing = not join_pieces(pieces).strip() and {piece.sort for piece in pieces} <= {"text"}
+    if says_nothing:
+        _check_that_nothing_is_left(field, entry)
+    notes = messages[-1].notes
+    if entry.keys_left():
+        notes = tuple(dict.fromkeys((*notes, "content_not_read")))
+    messages[-1] = messages[-1].model_copy(update={"sources": sources, "notes": notes})
     return messages
 
 
@@ -381,36 +489,44 @@ def _read_block_as_messages(field: str, block: object) -> list[Message]:
             messages += _read_result(field, piece)
         else:
             # Without the block: its name is that of the tool, not of an author.
-            messages.append(_make_message("assistant", None, [piece]))
+            messages.append(_make_message("assistant", Entry(None), [piece]))
     return messages
 
 
 def _read_result(field: str, piece: Piece) -> list[Message]:
     """The tool message that a piece with a tool's result is; several if its output holds results again."""
-    output = first_value(piece.body, *OUTPUT_NAMES)
+    entry = Entry(piece.body)
+    # Some name the content of a block like its type.
+    output = entry.take(*OUTPUT_NAMES, "text", str(entry.take("type")))
+    name = entry.take("name", "toolName")
+    entry.take("arguments", "args", "input", "input_parameters")
     if output is None:
+        _check_that_nothing_is_left(field, entry)
         output = ""
-    name = first_value(piece.body, "name", "toolName")
-    return _read_messages(field, {"role": "tool", "name": name, "content": output})
+    messages = _read_messages(field, {"role": "tool", "name": name, "content": output})
+    if entry.keys_left():
+        notes = (*messages[-1].notes, "content_not_read")
+        messages[-1] = messages[-1].model_copy(update={"notes": notes})
+    return messages
 
 
-def _make_message(role: str, raw_message: object, pieces: Sequence[Piece]) -> Message:
-    """Make a message from its pieces, and its name from the raw message, which is None if it has none."""
+def _make_message(role: str, entry: Entry, pieces: Sequence[Piece]) -> Message:
+    """Make a message from its pieces, and its name from the entry."""
     content = None
     if role == "tool":
-        content = _tool_result_as_json(raw_message)
+        content = _tool_result_as_json(entry.value)
     if content is None and role == "assistant":
         # What a model says in adjacent blocks is one text, which is only cut where it cites something.
         content = join_pieces(pieces, "")
     elif content is None:
         content = join_pieces(pieces)
-    name = first_value(raw_message, "name", "function")
+    name = entry.take("name", "function")
     return Message(
         role=role,
         content=content,
         name=name if isinstance(name, str) else None,
         tool_calls=tuple(_read_tool_call(piece.body) for piece in pieces if piece.sort == "call"),
-        holds_media=any(piece.sort == "media" for piece in pieces),
+        notes=_make_notes(pieces, is_whole=True),
     )
 
 
@@ -425,7 +541,7 @@ def _read_tool_call(call: object) -> ToolCall:
         # OpenAI nests name and arguments in `function`; in Inspect that is the name itself.
         definition = call
     name = first_value(definition, "name", "toolName", "function", "type")
-    arguments = first_value(definition, "arguments", "args", "input")
+    arguments = first_value(definition, "arguments", "args", "input", "input_parameters")
     return ToolCall(name=str(name) if name else "", arguments=arguments)
 
 
@@ -452,16 +568,22 @@ def _read_document(field: str, raw_document: object) -> Document:
         return raw_document
     if isinstance(raw_document, str):
         return Document(content=raw_document)
+    entry = Entry(raw_document)
     has_string = False
-    contents: list[list[Piece]] = []  # under each of its names
+    pieces: list[Piece] = []
+    texts: list[str] = []  # under each of its names, each once
     for name in CONTENT_NAMES:
-        value = first_value(raw_document, name)
+        value = entry.take(name)
         if value is not None:
             has_string = has_string or isinstance(value, str)
-            contents.append(read_content(value))
-    text = _join_contents(contents)
+            content_pieces = read_content(value)
+            pieces += content_pieces
+            text = join_pieces(content_pieces)
+            if text.strip() and text not in texts:
+                texts.append(text)
+    text = "\n\n".join(texts)
 
-    title = first_value(raw_document, "title")
+    title = entry.take("title")
     # Of a mapping without kind and role the application wrote the title; of an object perhaps a stranger.
     has_kind = first_value(raw_document, "kind", "role") is not None
     is_result_by_title = is_mapping(raw_document) and not has_kind and str(title).startswith(TOOL_TITLE)
@@ -469,48 +591,34 @@ def _read_document(field: str, raw_document: object) -> Document:
         title = first_value(first_value(raw_document, "metadata"), "title")
     author = None
     if role_of(raw_document):
-        author = first_value(raw_document, "name")
+        author = entry.take("name")
     is_result = _is_tool_result(raw_document) or is_result_by_title
 
-    content = None
+    result = None
     if is_result:
-        content = _tool_result_as_json(raw_document)
-    if content is None:
-        content = text
+        result = _tool_result_as_json(raw_document)
+    content = text if result is None else result
     # An empty string is a document without text, but what has a title and no text was read wrongly. A tool
     # may return nothing.
     may_be_blank = has_string and (is_result or not title)
     if not content and not may_be_blank:
         _refuse(field, DOCUMENTS, raw_document)
-    document_id = first_value(raw_document, *ID_NAMES)
+    document_id = entry.take(*ID_NAMES)
     if document_id is None:
         document_id = first_value(first_value(raw_document, "metadata"), *ID_NAMES)
+    if not content:
+        _check_that_nothing_is_left(field, entry)
+    notes = _make_notes(pieces, is_whole=result is not None or not entry.keys_left())
+    if isinstance(raw_document, Message):
+        notes = raw_document.notes
     return Document(
         content=content,
         title=str(title or author or ""),
         id="" if document_id is None else str(document_id),
         kind="tool" if is_result else "knowledge",
-        holds_media=_is_marked_as_media(raw_document) or _has_media(contents),
+        notes=notes,
         untitled=text if is_result_by_title else None,
     )
-
-
-def _join_contents(contents: Iterable[Sequence[Piece]]) -> str:
-    """The texts that a document has under several names, each once."""
-    texts: list[str] = []
-    for pieces in contents:
-        text = join_pieces(pieces)
-        if text.strip() and text not in texts:
-            texts.append(text)
-    return "\n\n".join(texts)
-
-
-def _has_media(contents: Iterable[Sequence[Piece]]) -> bool:
-    for pieces in contents:
-        for piece in pieces:
-            if piece.sort == "media":
-                return True
-    return False
 
 
 def _is_tool_result(raw_document: object) -> bool:
@@ -520,18 +628,6 @@ def _is_tool_result(raw_document: object) -> bool:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     # LangChain has the role in `type`, which in a mapping may mean anything: the id of a call confirms it.
     return role_of(raw_document) == "tool" and first_value(raw_document, "role", "tool_call_id") is not None
-
-
-def _split_document(field: str, raw_document: object) -> Sequence[object]:
-    """The document itself; of a message with tools' results in its content, the messages that it is."""
-    if isinstance(raw_document, str):
-        return [raw_document]
-    content = first_value(raw_document, "content")
-    if is_list(content):
-        for block in content:
-            if read_block(block).sort == "result":
-                return _read_messages(field, raw_document)
-    return [raw_document]
 
 
 def _without_title(field: str, document: Document) -> Document:
@@ -551,9 +647,11 @@ def _without_title(field: str, document: Document) -> Document:
 
 
 def _read_string(field: str, value: object) -> str:
-    """A string; the profile may be a mapping, which is written as JSON."""
+    """A string, or a number where that is an answer; a mapping as the profile is written as JSON."""
     if field == "profile" and is_mapping(value):
         return as_json(value)
+    if field in LIKE_A_TEXT and is_number(value):
+        return str(value)
     if not isinstance(value, str):
         _refuse(field, "a string", value)
     return value
@@ -561,8 +659,8 @@ def _read_string(field: str, value: object) -> str:
 
 def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
     """A string as it is, or the messages of a thread or of a single message."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str) or (field in LIKE_A_TEXT and is_number(value)):
+        return str(value)
     messages: list[Message] = []
     for raw_message in _split_parts(value):
         messages += _read_messages(field, raw_message)
@@ -577,16 +675,40 @@ def _read_documents(field: str, value: object) -> tuple[Document, ...]:
             _refuse(field, f"a list, not what pandas writes for a list into CSV: {remedy}", value)
         if is_blank(value):
             return ()
-    if is_list(value):
-        for raw_document in value:
-            # A row of a table would look like a pair of role and text.
-            if is_list(raw_document):
-                _refuse(field, DOCUMENTS, raw_document)
+    if is_list(value) and len(value) == 1 and is_list(value[0]) and _unwrap(value[0]) is value[0]:
+        value = value[0]  # Chroma answers several queries at once
+    for raw_document in value if is_list(value) else ():
+        # A row of a table would look like a pair of role and text; the score of a search stands last.
+        if is_list(raw_document) and not _is_scored(raw_document):
+            _refuse(field, DOCUMENTS, raw_document)
     documents: list[Document] = []
-    for raw_document in _split_parts(value):
-        for part in _split_document(field, raw_document):
-            documents.append(_read_document(field, part))
+    for part in _split_parts(value):
+        documents += _read_part(field, part)
     return tuple(documents)
+
+
+def _read_part(field: str, part: object) -> Sequence[Document]:
+    """The documents that an entry of a list is: one; those inside of what holds documents; tools' results."""
+    if isinstance(part, str):
+        return [_read_document(field, part)]
+    content = first_value(part, *CONTENT_NAMES)
+    is_around = content is None or (content is first_value(part, "context") and not isinstance(content, str))
+    entry = Entry(part)
+    inner: object = entry.take(*WRAPPERS) if is_around else None
+    if inner is not None:
+        documents = _read_documents(field, inner)
+        if not documents:
+            _check_that_nothing_is_left(field, entry)
+        elif entry.keys_left():
+            notes = (*documents[-1].notes, "content_not_read")
+            last = documents[-1].model_copy(update={"notes": notes})
+            documents = (*documents[:-1], last)
+        return documents
+    blocks = first_value(part, "content")
+    for block in blocks if is_list(blocks) else ():
+        if read_block(block).sort == "result":
+            return [_read_document(field, message) for message in _read_messages(field, part)]
+    return [_read_document(field, part)]
 
 
 def _read_retrieved(field: str, value: object) -> tuple[Document, ...]:

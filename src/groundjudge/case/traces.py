@@ -10,14 +10,13 @@ from groundjudge.case.data import first_value, is_mapping
 from groundjudge.case.shapes import Document, read_field
 from groundjudge.errors import CaseError
 
-RESULT_KEYS = ("output", "documents", "contexts", "context", "results")
-"""The keys of a mapping under which a retriever may return its documents."""
-
 T = TypeVar("T")
 
 
 def traced_documents(
-    runs: Iterable[T], children: Callable[[T], Iterable[T]], source: Callable[[T], tuple[str, str, object]]
+    runs: Iterable[T],
+    children: Callable[[T], Iterable[T]],
+    source: Callable[[T], tuple[str, str, object, str | None]],
 ) -> tuple[Document, ...] | None:
     """The documents that retrievers and tools among traced runs returned; None if no run is one.
 
@@ -27,16 +26,23 @@ def traced_documents(
     Args:
         runs: the runs, in the order in which they started.
         children: the runs inside a run, in that order too.
-        source: a run's kind ("retriever", "tool" or another one), its name and its outputs.
+        source: a run's kind ("retriever", "tool" or another one), its name, its outputs, and the error that
+            it raised.
 
     Raises:
-        CaseError: `context_unreadable` if something that was retrieved has no text.
+        CaseError: `context_unreadable` if something that was retrieved has no text; `retriever_failed` if a
+            retriever raised an error.
     """
     documents: list[Document] = []
     has_source = False
     for run in runs:
-        kind, name, outputs = source(run)
+        kind, name, outputs, error = source(run)
         documents_of_run: tuple[Document, ...] | None
+        if kind == "retriever" and error is not None:
+            # An application that goes on without its documents is not one that found none.
+            reason = error.strip().partition("\n")[0]  # a traceback follows
+            message = f"the retriever {name!r} raised an error: {reason}"
+            raise CaseError("retriever_failed", message, "context")
         if kind == "retriever":
             documents_of_run = retrieved_documents(outputs)
         elif kind == "tool":
@@ -67,15 +73,10 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    result: object = outputs
-    if is_mapping(outputs):
-        for key in RESULT_KEYS:
-            if key in outputs:
-                result = outputs[key]
-                break
-    if not result:
+    is_nothing = is_mapping(outputs) and all(value is None for value in outputs.values())
+    if outputs is None or is_nothing:
         return ()
-    documents: tuple[Document, ...] = read_field("context", result, "retrieved")
+    documents: tuple[Document, ...] = read_field("context", outputs, "retrieved")
     return documents
 
 

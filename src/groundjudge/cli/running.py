@@ -210,6 +210,9 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
             screen.text(f"{summary.judge}: logprobs_unusable {summary.logprobs_unusable}")
         if summary.shares_unreadable:
             screen.text(f"{summary.judge}: shares_unreadable {summary.shares_unreadable}")
+        for note, count in summary.notes.items():
+            meaning, remedy = explain_code("warnings", note)
+            screen.text(f"{summary.judge}: {note} {count}. {meaning} {remedy}")
     undecided: list[str] = []
     for summary in summaries:
         if summary.not_decided:

@@ -62,7 +62,7 @@ def _read_one_answer(question: JudgeQuestion, request: Request, answers: Answers
         value=value.value,
         label=value.label or None,
         reason=reason_of(value.shares),
-        warnings=_warnings_on(request),
+        warnings=request.rubric.warnings_on(request.case),
         expected=None if score is None else value.expected,
         distribution=value.distribution,
         confidence=value.confidence,
@@ -84,13 +84,6 @@ def _read_parts(
         parts.append(_make_part(question.id, value, reason_of(value.shares)))
     _refuse_missing(inquiry_of(request).questions, answers, parts, reply)
     return _verdict_of(parts, Reading(None, parts=tuple(readings)), request, reply)
-
-
-def _warnings_on(request: Request) -> tuple[str, ...]:
-    """Return the warning that the case has images or the like, which no model was shown."""
-    if request.rubric.is_shown_whole(request.case):
-        return ()
-    return ("content_not_shown",)
 
 
 def _read_sentences(
@@ -200,7 +193,7 @@ def _verdict_of(
         scores={} if score is None else rubric.format.scores(reading, rubric.scale),
         value=reading.value,
         reason=reason_of(""),
-        warnings=(*dict.fromkeys(warnings), *_warnings_on(request)),
+        warnings=(*dict.fromkeys(warnings), *request.rubric.warnings_on(request.case)),
         confidence=min((part.confidence for part in parts if part.confidence is not None), default=None),
     )
 

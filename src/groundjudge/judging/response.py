@@ -7,8 +7,9 @@ from typing import Any
 
 from groundjudge.case.case import Case, Message
 from groundjudge.case.data import declared_fields, is_list, is_mapping
-from groundjudge.case.fields import find_keys
-from groundjudge.case.shapes import is_blank, read_chat
+from groundjudge.case.fields import ALSO_GIVEN, find_keys
+from groundjudge.case.shapes import is_blank, notes_on, read_chat
+from groundjudge.errors import CaseError
 
 NOT_SPEAKING = frozenset({"user", "system", "developer", "tool"})
 """The roles whose messages are no answer; any other role, such as "critic", is one of the application's."""
@@ -36,7 +37,7 @@ def merge_answer(inputs: object, outputs: object) -> object:
             return outputs  # what cannot be read, or is missing, is an error of the case
     answers = {text for text in texts if not is_blank(text)}
     if not thread or len(answers) > 1:
-        return outputs  # of two texts that differ the case reports that they do
+        return outputs  # of two texts that differ the case notes that they do
     if len(thread) == 1 and not texts and thread[0].role == "assistant" and not thread[0].tool_calls:
         return outputs  # most answers are one message, for which a long input need not be read twice
 
@@ -61,7 +62,14 @@ def merge_answer(inputs: object, outputs: object) -> object:
 
 
 def merge_response(case: Case) -> Case:
-    """Return a case whose response is one message in place of several that say something new."""
+    """Return a case whose response is one message in place of several that say something new.
+
+    Raises:
+        CaseError: `answer_elsewhere`: two keys of the output have answers that differ, and one is judged.
+    """
+    if ALSO_GIVEN in case.notes.get("response", ()):
+        message = "the output has two answers that differ, each under a name of the response: return one"
+        raise CaseError("answer_elsewhere", message, "response")
     response = case.response
     if not is_list(response) or len(response) < 2:  # noqa: PLR2004  of one message there is nothing to merge
         return case
@@ -73,7 +81,7 @@ def merge_response(case: Case) -> Case:
     answer = _join(response[_count_old(earlier, response) :])
     if answer is None:
         return case
-    return case.replace(response=[answer] if answer.holds_media else answer.content)
+    return case.replace(response=[answer] if answer.notes else answer.content)
 
 
 def _count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
@@ -102,8 +110,8 @@ def _join(messages: Sequence[Message]) -> Message | None:
     texts = _answer_texts(messages)
     if not texts:
         return None
-    holds_media = any(message.holds_media for message in messages if message.role not in NOT_SPEAKING)
-    return Message(role="assistant", content="\n\n".join(texts), holds_media=holds_media)
+    notes = notes_on([message for message in messages if message.role not in NOT_SPEAKING])
+    return Message(role="assistant", content="\n\n".join(texts), notes=notes)
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:

@@ -188,7 +188,7 @@ class Prompt(Frozen):
             if prompt_input.is_custom:
                 place = f"{field}, as a key of the case's mapping or of its metadata"
             else:
-                place = " or ".join((field, *ALIASES[field]))
+                place = " or ".join(ALIASES[field])
             places.append(f"{subject} as {place}")
         message = f"{self.name} needs {', and '.join(faults)}."
         if places:

@@ -436,8 +436,8 @@ class Rubric:
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
-        if case is not None and not self.is_shown_whole(case):
-            warnings.append("content_not_shown")
+        if case is not None:
+            warnings += self.warnings_on(case)
         if reading.level and is_other_level(reading.level, label, self.levels):
             warnings.append("band_mismatch")
         # Whether a verdict applies is decided by the value and the shares that are stated, not by their mean.
@@ -515,9 +515,9 @@ class Rubric:
             **passing_fields(score, parts, self.passes, self.threshold),
         )
 
-    def is_shown_whole(self, case: Case) -> bool:
-        """Whether the prompt shows all that its fields hold: it has no images, for instance."""
-        return case.is_shown_whole(prompt_input.field for prompt_input in self.inputs)
+    def warnings_on(self, case: Case) -> tuple[str, ...]:
+        """The warnings on the fields that the prompt shows: one has an image, for instance."""
+        return case.warnings(prompt_input.field for prompt_input in self.inputs)
 
     @property
     def _n_values(self) -> int:

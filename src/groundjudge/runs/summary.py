@@ -15,6 +15,10 @@ Figure: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "p
 """What adapters show of a summary."""
 
 
+NOTES = frozenset({"also_given", "content_not_read", "content_not_shown"})
+"""The warnings that say that a judge was shown something else, or less, than a row holds."""
+
+
 class Summary(Frozen):
     """Counts and averages over the verdicts of one judge.
 
@@ -37,6 +41,8 @@ class Summary(Frozen):
         logprobs_unusable: verdicts whose score was to be weighted, and is the plain one.
         not_decided: verdicts of the offline judge on responses that it did not find in the sources.
         shares_unreadable: verdicts whose score was to be the mean by stated shares, and is that of the value.
+        notes: the warnings on what was judged (`also_given`, `content_not_read`, `content_not_shown`), each
+            with the number of its verdicts, the most frequent first.
         calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
             row took one.
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
@@ -64,6 +70,7 @@ class Summary(Frozen):
     logprobs_unusable: int = 0
     shares_unreadable: int = 0
     not_decided: int = 0
+    notes: Mapping[str, int] = {}
     calls_per_row: float | None = None
     agreement: Score | None = None
     split_rate: Score | None = None
@@ -103,6 +110,8 @@ class Summary(Frozen):
             sentence += f", {self.not_decided} not decided"
         if self.shares_unreadable:
             sentence += f", {self.shares_unreadable} with shares_unreadable"
+        for note, count in self.notes.items():
+            sentence += f", {count} with {note}"
         return sentence
 
 
@@ -161,6 +170,7 @@ class _Counts:
     n: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
+    notes: Counter[str] = field(default_factory=Counter[str])
     decided_by: Counter[str] = field(default_factory=Counter[str])
     used_documents: Counter[int] = field(default_factory=Counter[int])
     usage: Usage | None = None
@@ -185,6 +195,7 @@ class _Counts:
         for warning in ("logprobs_unusable", "not_decided", "shares_unreadable"):
             if warning in verdict.warnings:
                 self.n[warning] += 1
+        self.notes.update(NOTES.intersection(verdict.warnings))
         self.n["calls"] += verdict.attempts
         # Blank responses, which need no call, would make the others seem cheaper.
         if verdict.attempts > 0:
@@ -227,6 +238,7 @@ class _Counts:
             logprobs_unusable=n["logprobs_unusable"],
             not_decided=n["not_decided"],
             shares_unreadable=n["shares_unreadable"],
+            notes=_by_frequency(self.notes),
             calls_per_row=_mean(n["calls"], n["rows_with_calls"]),
             agreement=_mean(self.total_agreement, n["rows_with_votes"]),
             split_rate=_mean(n["split"], n["rows_with_votes"]),
