@@ -344,7 +344,10 @@ def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
         if notes_on_field:
             notes[name] = notes_on_field
     sources = sources_of(fields.get("response"))
-    if sources and "context" not in unreadable and not fields.get("context"):
+    if sources and fields.get("context"):
+        if fields["context"] != tuple(sources):
+            notes["context"] = (*notes.get("context", ()), ALSO_GIVEN)
+    elif sources and "context" not in unreadable:
         fields["context"] = tuple(sources)
     fields["unreadable"] = unreadable
     fields["empty_paths"] = empty_paths

@@ -1,0 +1,167 @@
+"""The names of a field have an order: the first that holds what the field holds counts, the rest is noted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document as LangChainDocument
+from scripted_model import ScriptedModel
+
+from groundjudge import load, run
+from groundjudge.case.case import Case
+from groundjudge.runs.rows import read_rows
+from groundjudge.runs.summary import summarise
+
+OPEN = "We open at 9 on weekdays."
+OTHER = "The shop is closed on Sundays."
+NOTED = ("also_given",)
+ASKED = {"query": "When?", "response": "At 9."}
+GOLDEN: dict[str, Any] = {
+    "input": "When?",
+    "actual_output": "At 9.",
+    "expected_output": "At nine.",
+    "context": [OTHER],
+    "retrieval_context": [OPEN],
+    "tools_called": None,
+    "additional_metadata": {"team": "shop"},
+    "source_file": "shop.md",
+}
+"""A golden as DeepEval writes it, with the ideal context beside the one that was retrieved."""
+
+TABLE = [
+    # a row, the field, its text, and whether another name gives the note
+    pytest.param(GOLDEN, "context", OPEN, NOTED, id="a golden's context"),
+    pytest.param(GOLDEN, "reference", "At nine.", (), id="a golden's reference"),
+    pytest.param({**GOLDEN, "retrieval_context": None}, "context", OTHER, (), id="a golden before retrieval"),
+    pytest.param(
+        {**GOLDEN, "retrieval_context": [OTHER]}, "context", OTHER, (), id="two contexts that agree"
+    ),
+    pytest.param({"contexts": [OPEN], "source": OTHER}, "context", OPEN, NOTED, id="contexts before source"),
+    pytest.param({"source": OTHER, "contexts": [OPEN]}, "context", OPEN, NOTED, id="in any order of the row"),
+    pytest.param(
+        {"contexts": [OPEN], "source": "shop.md"}, "context", OPEN, (), id="a file's name beside it"
+    ),
+    pytest.param({"contexts": [], "source": OTHER}, "context", OTHER, (), id="an empty one is passed over"),
+    pytest.param({"contexts": [], "source": "MARCO"}, "context", "", (), id="but not for a word"),
+    pytest.param(
+        {"context": "shop.md", "documents": [OPEN]}, "context", OPEN, NOTED, id="a name as the context"
+    ),
+    pytest.param({"context": "shop.md"}, "context", "shop.md", (), id="a name as the only context"),
+    pytest.param({"source": OPEN}, "context", OPEN, (), id="a passage as the source"),
+    pytest.param({"source": [{"text": "Nine"}]}, "context", "Nine", (), id="documents as the source"),
+    pytest.param(
+        {"source": "営業時間は九時からです。"},
+        "context",
+        "営業時間は九時からです。",
+        (),
+        id="a passage without spaces",
+    ),
+    pytest.param({"source": "MARCO"}, "context", None, (), id="a word as the source"),
+    pytest.param({"source": "Recent News"}, "context", None, (), id="two words as the source"),
+    pytest.param(
+        {"source": "https://a.example/opening-hours"}, "context", None, (), id="a link as the source"
+    ),
+    pytest.param({"source": "opening hours of shops.pdf"}, "context", None, (), id="a file as the source"),
+    pytest.param({"source": ["a.pdf", "b.pdf"]}, "context", None, (), id="files as the source"),
+    pytest.param({"source": 7}, "context", None, (), id="a number as the source"),
+    pytest.param(
+        {"response": "At 9.", "output": "At ten."}, "response", "At 9.", NOTED, id="response before output"
+    ),
+    pytest.param(
+        {"result": "At ten.", "answer": "At 9."}, "response", "At 9.", NOTED, id="answer before result"
+    ),
+    pytest.param(
+        {"answer": "At 9.", "prediction": 0.93}, "response", "At 9.", (), id="a number as the prediction"
+    ),
+    pytest.param({"answer": None, "output": "At 9."}, "response", "At 9.", (), id="a null before it"),
+    pytest.param({"answer": " ", "output": "At 9."}, "response", "At 9.", (), id="a blank before it"),
+    pytest.param({"output": "At 9."}, "response", "At 9.", (), id="a text as the output"),
+    pytest.param({"result": "0.93"}, "response", None, (), id="a number in a text as the result"),
+    pytest.param({"prediction": 1}, "response", None, (), id="a label as the prediction"),
+    pytest.param({"output": {"answer": "At 9."}}, "response", "At 9.", (), id="a mapping with an answer"),
+    pytest.param({"output": {"tokens": 9}}, "response", None, (), id="a mapping without one"),
+    pytest.param(
+        {"inputs": "q", "outputs": {"output": 42}}, "response", "42", (), id="a number that was returned"
+    ),
+    pytest.param(
+        {"inputs": "q", "outputs": {"answer": "a", "result": "b"}},
+        "response",
+        "a",
+        NOTED,
+        id="two answers of a run",
+    ),
+    pytest.param(
+        {"inputs": "q", "outputs": {"context": OPEN}, "retrieval_context": OTHER},
+        "context",
+        OPEN,
+        NOTED,
+        id="the outputs before the row",
+    ),
+    pytest.param({"question": "a", "input": "b"}, "query", "a", NOTED, id="question before input"),
+    pytest.param(
+        {"input": [("user", "a")], "query": "a"}, "query", "a", NOTED, id="a message that says the same"
+    ),
+    pytest.param({"reference": "a", "expected": ["b"]}, "reference", "a", NOTED, id="two references"),
+]
+
+
+@pytest.mark.parametrize(("row", "field", "text", "warnings"), TABLE)
+def test_first_name_that_holds_what_the_field_holds_counts(
+    row: dict[str, Any], field: str, text: str | None, warnings: tuple[str, ...]
+) -> None:
+    case = Case.from_mapping(row)
+    value = case.value(field)
+    if isinstance(value, tuple):
+        value = "\n".join(part.content for part in value)
+    assert (value, case.warnings([field])) == (text, warnings)
+    # A case can be read again, as adapters and files do.
+    assert Case.from_mapping(case.model_dump()).value(field) == case.value(field)
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "hint"),
+    [
+        pytest.param({"respones": "At 9."}, "response", "'respones'", id="a misspelt name"),
+        pytest.param({"retrieved_context": [OPEN]}, "context", "'retrieved_context'", id="of two words"),
+        pytest.param({"respones": 0.9}, "response", "", id="a misspelt name with a number"),
+        pytest.param({"gt_answer": "At 9."}, "response", "", id="a truth"),
+        pytest.param({"source_id": "d7"}, "context", "", id="an id"),
+        pytest.param({"answer_id": "d7"}, "response", "", id="an id of an answer"),
+        pytest.param({"answerId": "d7"}, "response", "", id="an id in camel case"),
+        pytest.param({"source": "MARCO"}, "context", "'source'", id="a word as the source"),
+        pytest.param({"output": 0.9}, "response", "'output'", id="a number as the output"),
+        pytest.param(
+            {"user_input": [("user", "When?"), ("assistant", "At 9.")]},
+            "response",
+            "name it messages",
+            id="a conversation as the query",
+        ),
+    ],
+)
+def test_hint_goes_by_what_a_key_holds(row: dict[str, Any], field: str, hint: str) -> None:
+    text = Case.from_mapping(row).hint(field)
+    assert (hint in text, bool(text)) == (True, bool(hint))
+
+
+def test_goldens_in_a_file_are_judged_and_the_note_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "goldens.jsonl"
+    file.write_text(f"{json.dumps(GOLDEN)}\n" * 2, encoding="utf-8")
+    judge = load("groundedness", model=ScriptedModel("<S1>w</S1><S2>5</S2>"), weighted=False)
+    (summary,) = summarise(run(judge, read_rows(file)))
+    assert (summary.n_ok, summary.notes) == (2, {"also_given": 2})
+    assert summary.counts.endswith("0 errors (none), 2 with also_given")
+
+
+def test_a_note_on_a_field_that_the_judge_does_not_show_is_not_given() -> None:
+    case = Case.from_mapping({**ASKED, "context": OPEN, "reference": "a", "expected": "b"})
+    judge = load("groundedness", model=ScriptedModel("<S1>w</S1><S2>5</S2>"), weighted=False)
+    assert judge.judge(case).warnings == ()
+    assert case.replace(reference="c").warnings(["reference"]) == ()
+
+
+def test_a_note_stays_where_documents_are_objects() -> None:
+    case = Case.from_mapping({**ASKED, "docs": [LangChainDocument(OPEN)], "source": OTHER})
+    assert case.without_tool_titles().warnings(["context"]) == NOTED
