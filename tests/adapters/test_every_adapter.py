@@ -222,6 +222,45 @@ def test_state_is_the_same_case(entry: Entry, adapter: str) -> None:
     assert cases == {name: Case.of({**state, "id": name}) for name, state in STATES.items()}, adapter
 
 
+NINE = "It leaves at nine on weekdays."
+TEN = "It leaves at ten on Sundays."
+ASKS: Mapping[str, Any] = {"question": "When?"}
+CHOICES = [{"index": 0, "message": {"role": "assistant", "content": "At 9."}, "finish_reason": "stop"}]
+SAID = [
+    ("user", "When?"),
+    {"role": "assistant", "content": "At 9.", "context": {"citations": [{"content": NINE}]}},
+]
+OUTPUTS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
+    # what an application returns: the warnings; all of it is one case
+    "an answer and its sources": ({"answer": "At 9.", "sources": [NINE]}, ()),
+    "pairs of a search": ({"answer": "At 9.", "context": [[{"page_content": NINE}, 0.83]]}, ()),
+    "Chroma's lists": ({"answer": "At 9.", "documents": [[NINE]]}, ()),
+    "flattened documents": ({"answer": "At 9.", "documents": [{"document.content": NINE}]}, ()),
+    "a chat completion": ({"response": {"id": "c", "choices": CHOICES}, "context": NINE}, ()),
+    "a message with sources": ({"messages": SAID}, ()),
+    "two contexts": ({"answer": "At 9.", "context": [TEN], "retrieval_context": [NINE]}, ("also_given",)),
+    "two answers": ({"answer": "At 9.", "output": "At ten.", "context": NINE}, ("also_given",)),
+    "a file's name as the source": ({"answer": "At 9.", "contexts": [NINE], "source": "times.pdf"}, ()),
+    "a text that nothing reads": (
+        {"answer": "At 9.", "context": [{"text": NINE, "summary": TEN}]},
+        ("content_not_read",),
+    ),
+}
+
+
+@adapters("states")
+def test_whatever_an_application_returns_is_the_same_case(entry: Entry, adapter: str) -> None:
+    model = ByCase()
+    verdicts = judge_rows(
+        entry, model, [Exchange(name, ASKS, outputs) for name, (outputs, _) in OUTPUTS.items()]
+    )
+    for name, (_, warnings) in OUTPUTS.items():
+        case = model.asked[name].case
+        texts = [document.content for document in case.context or ()]
+        assert (case.query_text, case.response_text, texts) == ("When?", "At 9.", [NINE]), (adapter, name)
+        assert verdicts[name].warnings == warnings, (adapter, name)
+
+
 QUESTION: Mapping[str, Any] = {"query": "q"}
 ANSWER: Mapping[str, Any] = {"response": "r", "context": ["c"]}
 

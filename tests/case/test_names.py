@@ -12,6 +12,7 @@ from scripted_model import ScriptedModel
 
 from groundjudge import load, run
 from groundjudge.case.case import Case
+from groundjudge.case.fields import Fields
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.summary import summarise
 
@@ -136,7 +137,7 @@ def test_first_name_that_holds_what_the_field_holds_counts(
         pytest.param(
             {"user_input": [("user", "When?"), ("assistant", "At 9.")]},
             "response",
-            "name it messages",
+            "the query ends with an answer: if that is the response, name it messages",
             id="a conversation as the query",
         ),
     ],
@@ -144,6 +145,13 @@ def test_first_name_that_holds_what_the_field_holds_counts(
 def test_hint_goes_by_what_a_key_holds(row: dict[str, Any], field: str, hint: str) -> None:
     text = Case.from_mapping(row).hint(field)
     assert (hint in text, bool(text)) == (True, bool(hint))
+
+
+def test_a_whole_conversation_under_the_name_of_the_query_can_be_named() -> None:
+    row = {"user_input": [("user", "When?"), ("tool", OPEN), ("assistant", "At 9.")], "reference": "At nine."}
+    case = Case.of(Fields.of({"messages": "user_input"}).in_row(row))
+    assert (case.query, case.response, case.reference) == ("When?", "At 9.", "At nine.")
+    assert [document.content for document in case.context or ()] == [OPEN]
 
 
 def test_goldens_in_a_file_are_judged_and_the_note_is_counted(tmp_path: Path) -> None:

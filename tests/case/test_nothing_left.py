@@ -127,11 +127,21 @@ TABLE = [
         Read(),
         id="flattened messages",
     ),
+    pytest.param(
+        {"messages": [[{"role": "user", "content": "When?"}, said(context=OPEN)]]},
+        Read(),
+        id="a list of one thread, as in LangChain's traces",
+    ),
     # the response
     pytest.param(row(completion(CHOICE), context=OPEN), Read(), id="a chat completion"),
     pytest.param(row(ChatCompletion(**WHOLE), context=OPEN), Read(), id="a chat completion of the SDK"),
     pytest.param(row(completion(CHOICE, CHOICE)), Read(error="2 choices"), id="two choices"),
     pytest.param(row({"answer": "At 9.", "sources": [OPEN]}), Read(), id="an answer and its sources"),
+    pytest.param(
+        row(context=[], citations=[{"start": 0, "end": 5, "text": "We say at 9."}]),
+        Read(context=()),
+        id="annotations of an answer",
+    ),
     pytest.param(
         {"inputs": "When?", "outputs": {"answer": "At 9.", "sources": [OPEN]}},
         Read(),

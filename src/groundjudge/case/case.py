@@ -265,12 +265,14 @@ class Case(Frozen):
             return f" ({self.empty_paths[field]})"
         for key, value in self.metadata.items():
             if key.casefold() in GENERIC and field_of(key) == field and value is not None:
-                return f" (what {key!r} holds, {shape_of(value)}, is not taken for one)"
-        key = misspelt_key(field, self.metadata)
-        if key is not None:
-            return f" (is {key!r} meant to be the {field}?)"
-        if field == "response" and ends_with_answer(self.query):
-            return " (if the query is a whole conversation, name it messages)"
+                return f" ({key!r} is not taken for it: it holds {shape_of(value)})"
+        near_key = misspelt_key(field, self.metadata)
+        if near_key is not None:
+            return f" (is {near_key!r} meant to be the {field}?)"
+        for name in ("query", "conversation"):
+            if field == "response" and ends_with_answer(getattr(self, name)):
+                remedy = "if that is the response, name it messages, or its path with `fields`"
+                return f" (the {name} ends with an answer: {remedy})"
         return ""
 
     def warnings(self, fields: Iterable[str]) -> tuple[str, ...]:

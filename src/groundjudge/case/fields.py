@@ -25,6 +25,7 @@ from groundjudge.case.shapes import (
     Message,
     is_blank,
     read_chat,
+    read_sources,
     role_of,
     shape_of,
     sources_of,
@@ -302,7 +303,9 @@ class Fields:
             if name in ALIASES:
                 fields[name] = None  # a path that leads nowhere means that the field is absent
         for key, value in pairs:
-            if MEANINGS.get(str(key).casefold()) not in fields:
+            # A whole thread under another name, such as `user_input`, is not the query, too.
+            is_thread = key == self.paths.get("messages")
+            if MEANINGS.get(str(key).casefold()) not in fields and not is_thread:
                 pairs_to_read.append((key, value))
         fields |= _collect_fields(pairs_to_read)
         for name in values_at_paths:
@@ -360,9 +363,12 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
             metadata = {**value, **metadata}
         elif name == ALSO_GIVEN and is_mapping(value):
             also_given |= value
-        elif name in {None, "metadata", ALSO_GIVEN} or _is_other_thing(str(key), value, main_field):
+        elif name in {None, "metadata", ALSO_GIVEN}:
             if value is not None or name is None:
                 other_keys.setdefault(key, value)
+            # It stays in the metadata: a prompt may have an input of that name.
+            if str(key).casefold() in SOURCES and read_sources(value):
+                values_by_name.setdefault("context", []).append((str(key), value))
         elif value is not None or name == "response":
             values_by_name.setdefault(str(name), []).append((str(key), value))
 
@@ -387,37 +393,24 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
     reference outputs, "" for a row. So "answer" is the response in outputs and in a row, the reference in
     reference outputs, and nothing in inputs.
     """
-    meaning = MEANINGS.get(key.casefold())
-    if main_field == "response" and key.casefold() in SOURCES and _fits("context", value):
-        return "context"
+    name = key.casefold()
+    meaning = MEANINGS.get(name)
     if meaning == "response" and main_field == "query":
         return None  # the answer of an earlier turn, or the one that is expected, is not judged
-    if meaning == "response" and main_field == "reference":
-        return "reference"
+    if meaning == "response" and main_field:
+        return main_field
     if meaning == "messages" and main_field == "response" and isinstance(value, str):
         return "response"  # a text is not a thread, but can only be what the application answered
+    if name in GENERIC and not is_blank(value) and not _fits(str(meaning), value):
+        return None
     return meaning
-
-
-def _is_other_thing(key: str, value: object, main_field: str) -> bool:
-    """Whether a key has a name that may mean anything, and holds no text that its field could be.
-
-    The outputs of an application are its response under any name.
-    """
-    name = key.casefold()
-    if name not in GENERIC or main_field == "response" or value is None:
-        return False
-    return not is_blank(value) and not _fits(str(field_of(name)), value)
 
 
 def _fits(field: str, value: object) -> bool:
     """Whether a value is what the field holds: a text, and as a context no name, link or single word."""
-    if field == "context" and not isinstance(value, str):
-        texts = value if is_list(value) else ()
-        if texts and all(isinstance(text, str) for text in texts):
-            return any(is_passage(text) for text in texts)
-    elif field == "context":
-        return is_passage(str(value))
+    texts = value if is_list(value) else [value]
+    if field == "context" and all(isinstance(text, str) for text in texts):
+        return any(is_passage(text) for text in texts)
     return _holds_text(field, value)
 
 
@@ -441,7 +434,7 @@ def _choose_value(field: str, values: Sequence[tuple[str, Any]]) -> tuple[Any, b
     """
     if len(values) == 1 or field not in ALIASES:
         return values[0][1], False
-    names = [name.casefold() for name in ALIASES[field]]
+    names = [name.casefold() for name in (*ALIASES[field], *SOURCES)]
     # Compared as a case keeps them: the same messages may be in the shapes of two vendors.
     readings: list[tuple[Any, object]] = []
     for _, value in sorted(values, key=lambda pair: names.index(pair[0].casefold())):
@@ -530,14 +523,14 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
     response = None
     if answer_at is not None:
         response = _text_or_message(thread[answer_at])
-    context: list[Message | Document] | None = [*_tool_results(conversation)]
+    found: list[Message | Document] = [*_tool_results(conversation)]
     if answer_at is not None:
-        context += sources_of(thread[: answer_at + 1])
-    if not context:
-        # A misspelt context, such as `contxt`, must not look like an agent that called no tool.
-        is_whole = question_at is not None and answer_at is not None
-        if not is_whole or misspelt_key("context", dict.fromkeys(fields["metadata"])) is not None:
-            context = None
+        found += sources_of(thread[: answer_at + 1])
+    context: list[Message | Document] | None = found
+    # A misspelt context, such as `contxt`, must not look like an agent that called no tool.
+    is_whole = question_at is not None and answer_at is not None
+    if not found and (not is_whole or misspelt_key("context", dict.fromkeys(fields["metadata"]))):
+        context = None
     return {"query": query, "response": response, "context": context, "conversation": conversation}
 
 

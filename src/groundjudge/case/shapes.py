@@ -303,7 +303,7 @@ def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a docu
         case [found, _] if _is_scored(part):
             return _unwrap(cast("object", found))
         case {**fields} if fields and all("." in str(key) for key in fields):
-            return _unwrap(_nest(fields))
+            return _unwrap(_nest(cast("Mapping[str, Any]", fields)))
         case {"message": inner} | {"document": inner} | {"node": inner} | {"tool_call": inner}:
             entry = Entry(part)
             entry.take("message", "document", "node", "tool_call")
@@ -404,12 +404,11 @@ def _read_pieces(entry: Entry) -> list[Piece] | None:
     return [Piece("text")] if has_content else None
 
 
-def _read_sources(entry: Entry) -> tuple[Document, ...]:
-    """The documents that a message has itself, as its own context.
+def read_sources(value: object) -> tuple[Document, ...]:
+    """The documents that a message or an answer has itself, as its own context.
 
     Names and links are none, and neither are annotations, whose texts are those of the message.
     """
-    value = entry.take(*SOURCES)
     documents = try_read_field("context", value)
     if not documents or isinstance(documents, CaseError):
         return ()
@@ -467,7 +466,7 @@ def _read_messages(field: str, raw_message: object) -> list[Message]:
             messages.append(_make_message(role, entry, turn))
     if role == "tool":
         return messages  # whose other keys are what the tool returned
-    sources = _read_sources(entry)
+    sources = read_sources(entry.take(*SOURCES))
     says_nothing = not join_pieces(pieces).strip() and {piece.sort for piece in pieces} <= {"text"}
     if says_nothing:
         _check_that_nothing_is_left(field, entry)
@@ -661,6 +660,11 @@ def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, 
     """A string as it is, or the messages of a thread or of a single message."""
     if isinstance(value, str) or (field in LIKE_A_TEXT and is_number(value)):
         return str(value)
+    match value:
+        case [[first, *_] as thread] if not isinstance(first, str | list):
+            value = cast("object", thread)  # LangChain's traces have a list of threads
+        case _:
+            pass
     messages: list[Message] = []
     for raw_message in _split_parts(value):
         messages += _read_messages(field, raw_message)
