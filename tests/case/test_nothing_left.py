@@ -162,6 +162,11 @@ TABLE = [
         Read(error="nothing reads payload"),
         id="a result under another key",
     ),
+    pytest.param(
+        row([{"role": "tool", "tool_call_id": "1", "content": "", "result": OPEN}]),
+        Read(error="nothing reads result"),
+        id="a result beside a content",
+    ),
     pytest.param(row([said("", answer="At 9.")]), Read(error="nothing reads answer"), id="a text elsewhere"),
     pytest.param(row([said(None, id="a", thinking="Hm, so.")]), Read("", None), id="an id and reasoning"),
     pytest.param(

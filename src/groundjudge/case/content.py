@@ -43,21 +43,23 @@ WIDE_MARKS = frozenset("。！？")
 FILE_NAME = compile_when_used(r"[^\n]*\.[^\W\d_]\w{0,4}")
 """What ends in a suffix: a sentence ends in its full stop."""
 
+MAX_LOOKED_AT = 1000
+"""Characters by which a passage is told from a name."""
+
 MIN_WORDS = 3
 """Words that make a text more than a name, such as "Recent News"."""
 
 
 def is_passage(text: str) -> bool:
     """Whether a text says something: it is no file's name, URL, number or date, and no word or two."""
-    text = text.strip()
-    if not WIDE_MARKS.isdisjoint(text):
+    start = text[:MAX_LOOKED_AT].strip()
+    if not WIDE_MARKS.isdisjoint(start):
         return True
     n_words = 0
-    # A megabyte need not be cut into its words.
-    for word in text[:1000].split():
+    for word in start.split():
         if any(sign.isalpha() for sign in word):
             n_words += 1
-    return n_words >= MIN_WORDS and not FILE_NAME.fullmatch(text)
+    return n_words >= MIN_WORDS and not FILE_NAME.fullmatch(start)
 
 
 class Entry:
@@ -106,8 +108,7 @@ class Entry:
         """
         keys: list[str] = []
         for key, value in self._unread():
-            is_about = WITHOUT_CONTENT.fullmatch(key) or sort_of_block(key) == "reasoning"
-            if not is_about and _holds_text(value, with_names=with_names):
+            if _holds_text(value, with_names=with_names) and not _is_without_content(key):
                 keys.append(key)
         return keys
 
@@ -117,6 +118,11 @@ class Entry:
             for key, value in (fields or {}).items():
                 if key not in self._keys_read:
                     yield str(key), value
+
+
+def _is_without_content(key: str) -> bool:
+    """Whether what a key holds says nothing to a judge, or is a model's reasoning."""
+    return WITHOUT_CONTENT.fullmatch(key) is not None or sort_of_block(key) == "reasoning"
 
 
 def _holds_text(value: object, *, with_names: bool) -> bool:

@@ -409,8 +409,9 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
 def _fits(field: str, value: object) -> bool:
     """Whether a value is what the field holds: a text, and as a context no name, link or single word."""
     texts = value if is_list(value) else [value]
-    if field == "context" and all(isinstance(text, str) for text in texts):
-        return any(is_passage(text) for text in texts)
+    strings = [text for text in texts if isinstance(text, str)]
+    if field == "context" and len(strings) == len(texts):
+        return any(is_passage(text) for text in strings)
     return _holds_text(field, value)
 
 

@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal, NoReturn, cast
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast
 from unicodedata import category
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_serializer
@@ -150,6 +150,9 @@ class Message(Frozen):
     notes: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
 
 
+PartT = TypeVar("PartT", Message, Document)
+
+
 def is_blank(value: object) -> bool:
     """Whether a field's value is None or holds nothing but white space and invisible characters."""
     if is_list(value):
@@ -227,21 +230,22 @@ def _notes_of(part: object) -> tuple[str, ...]:
     return ()
 
 
-def _make_notes(pieces: Iterable[Piece], *, is_whole: bool) -> tuple[str, ...]:
-    """The warnings on what was read in pieces.
-
-    Args:
-        pieces: the pieces.
-        is_whole: whether nothing around them is left over.
-    """
-    notes: list[str] = []
+def _notes_on_pieces(pieces: Iterable[Piece]) -> tuple[str, ...]:
+    """The warnings on what was read in pieces, each once."""
+    notes: dict[str, None] = {}
     for piece in pieces:
-        is_whole = is_whole and piece.is_whole
-        if piece.sort == "media" and not notes:
-            notes.append("content_not_shown")
-    if not is_whole:
-        notes.append("content_not_read")
+        if piece.sort == "media":
+            notes["content_not_shown"] = None
+        if not piece.is_whole:
+            notes["content_not_read"] = None
     return tuple(notes)
+
+
+def _note_what_is_left(part: PartT, entry: Entry) -> PartT:
+    """The message or document, with a note if something of what it was read from is left over."""
+    if not entry.keys_left() or "content_not_read" in part.notes:
+        return part
+    return part.model_copy(update={"notes": (*part.notes, "content_not_read")})
 
 
 def shape_of(value: object) -> str:
@@ -464,16 +468,15 @@ def _read_messages(field: str, raw_message: object) -> list[Message]:
             _refuse(field, MESSAGES, raw_message)
         else:
             messages.append(_make_message(role, entry, turn))
-    if role == "tool":
+    if role != "tool":
+        sources = read_sources(entry.take(*SOURCES))
+        messages[-1] = messages[-1].model_copy(update={"sources": sources})
+    elif _tool_result_as_json(raw_message) is not None:
         return messages  # whose other keys are what the tool returned
-    sources = read_sources(entry.take(*SOURCES))
     says_nothing = not join_pieces(pieces).strip() and {piece.sort for piece in pieces} <= {"text"}
     if says_nothing:
         _check_that_nothing_is_left(field, entry)
-    notes = messages[-1].notes
-    if entry.keys_left():
-        notes = tuple(dict.fromkeys((*notes, "content_not_read")))
-    messages[-1] = messages[-1].model_copy(update={"sources": sources, "notes": notes})
+    messages[-1] = _note_what_is_left(messages[-1], entry)
     return messages
 
 
@@ -503,9 +506,7 @@ def _read_result(field: str, piece: Piece) -> list[Message]:
         _check_that_nothing_is_left(field, entry)
         output = ""
     messages = _read_messages(field, {"role": "tool", "name": name, "content": output})
-    if entry.keys_left():
-        notes = (*messages[-1].notes, "content_not_read")
-        messages[-1] = messages[-1].model_copy(update={"notes": notes})
+    messages[-1] = _note_what_is_left(messages[-1], entry)
     return messages
 
 
@@ -525,7 +526,7 @@ def _make_message(role: str, entry: Entry, pieces: Sequence[Piece]) -> Message:
         content=content,
         name=name if isinstance(name, str) else None,
         tool_calls=tuple(_read_tool_call(piece.body) for piece in pieces if piece.sort == "call"),
-        notes=_make_notes(pieces, is_whole=True),
+        notes=_notes_on_pieces(pieces),
     )
 
 
@@ -607,17 +608,16 @@ def _read_document(field: str, raw_document: object) -> Document:
         document_id = first_value(first_value(raw_document, "metadata"), *ID_NAMES)
     if not content:
         _check_that_nothing_is_left(field, entry)
-    notes = _make_notes(pieces, is_whole=result is not None or not entry.keys_left())
-    if isinstance(raw_document, Message):
-        notes = raw_document.notes
-    return Document(
+    document = Document(
         content=content,
         title=str(title or author or ""),
         id="" if document_id is None else str(document_id),
         kind="tool" if is_result else "knowledge",
-        notes=notes,
+        notes=raw_document.notes if isinstance(raw_document, Message) else _notes_on_pieces(pieces),
         untitled=text if is_result_by_title else None,
     )
+    # A result that is kept as JSON is whole.
+    return document if result is not None else _note_what_is_left(document, entry)
 
 
 def _is_tool_result(raw_document: object) -> bool:
@@ -703,11 +703,8 @@ def _read_part(field: str, part: object) -> Sequence[Document]:
         documents = _read_documents(field, inner)
         if not documents:
             _check_that_nothing_is_left(field, entry)
-        elif entry.keys_left():
-            notes = (*documents[-1].notes, "content_not_read")
-            last = documents[-1].model_copy(update={"notes": notes})
-            documents = (*documents[:-1], last)
-        return documents
+            return ()
+        return [*documents[:-1], _note_what_is_left(documents[-1], entry)]
     blocks = first_value(part, "content")
     for block in blocks if is_list(blocks) else ():
         if read_block(block).sort == "result":
