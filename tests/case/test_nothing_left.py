@@ -202,6 +202,12 @@ TABLE = [
 ]
 
 
+def test_chat_completion_is_the_same_response_as_its_text() -> None:
+    assert Case.from_mapping(row(completion(CHOICE))).response == "At 9."
+    by_sdk = ChatCompletion(**WHOLE)
+    assert Case(query="When?", response=by_sdk).response == "At 9."  # type: ignore[arg-type]
+
+
 def check(case: Case, read: Read) -> None:
     assert (case.query_text, case.response_text) == (read.query, read.response)
     texts = None if case.context is None else tuple(document.content for document in case.context)

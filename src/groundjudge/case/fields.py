@@ -462,7 +462,12 @@ def spread_output(values: FieldValues) -> FieldValues:
     if output is None:
         return values
     fields = _collect_fields(output.items(), "response")
-    fields["response"] = fields.get("response", fields.pop("messages", None))
+    messages: Any = fields.pop("messages", None)
+    if is_list(messages):
+        # The text alone, as others give it; the sources of a message are those of its answer.
+        is_text = len(messages) == 1 and not messages[0].tool_calls
+        fields["response"] = _text_or_message(messages[0]) if is_text else messages
+        fields.setdefault("context", sources_of(messages) or None)
     pairs = [*values.items(), *fields.items()]
     del pairs[list(values).index("response")]
     return _collect_fields(pairs)
