@@ -16,7 +16,7 @@ from adapters_table import CASES, exchanges, judge_of, verdict_of
 from formatter import sure
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, load
+from groundjudge import Case, CaseError, load
 
 pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("default")]  # MLflow and its packages warn
 
@@ -170,6 +170,25 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
     mlflow.flush_trace_async_logging()
     trace = mlflow.get_trace(bare.trace_id)
     assert documents(trace) is None
+
+
+@pytest.mark.usefixtures("store")
+def test_a_retriever_that_raised_is_an_error_with_its_name() -> None:
+    import mlflow
+
+    from groundjudge.adapters.mlflow import documents
+
+    with mlflow.start_span("app") as root:
+        with suppress(LookupError), mlflow.start_span("search", span_type="RETRIEVER"):
+            raise LookupError
+        with mlflow.start_span("search", span_type="RETRIEVER") as span:
+            span.set_outputs(["a"])
+    mlflow.flush_trace_async_logging()
+    trace: Any = mlflow.get_trace(root.trace_id)
+    with pytest.raises(
+        CaseError, match=r"retriever_failed: the retriever 'search' raised an error: .*LookupError"
+    ):
+        documents(trace)
 
 
 def test_expectations_have_the_reference_and_what_a_path_leads_to() -> None:
