@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chats import error_of
 from langchain_core.documents import Document as LangChainDocument
 from scripted_model import ScriptedModel
 
@@ -152,6 +153,10 @@ def test_a_whole_conversation_under_the_name_of_the_query_can_be_named() -> None
     case = Case.of(Fields.of({"messages": "user_input"}).in_row(row))
     assert (case.query, case.response, case.reference) == ("When?", "At 9.", "At nine.")
     assert [document.content for document in case.context or ()] == [OPEN]
+
+
+def test_a_thread_that_cannot_be_read_beside_a_context_is_an_error_of_the_thread() -> None:
+    assert "messages must be" in error_of({"messages": [5], "context": [OPEN]}).message
 
 
 def test_goldens_in_a_file_are_judged_and_the_note_is_counted(tmp_path: Path) -> None:

@@ -278,8 +278,8 @@ class Fields:
         if is_list(context) and not context:
             # What tools returned is a context, too.
             fields["context"] = context_of_thread or []
-        elif context is not None:
-            sources = [found for found in context_of_thread or () if isinstance(found, Document)]
+        elif context is not None and is_list(context_of_thread):
+            sources = [found for found in context_of_thread if isinstance(found, Document)]
             if sources and try_read_field("context", context) != tuple(sources):
                 fields.setdefault(ALSO_GIVEN, {})["context"] = True
         fields = {**fields_of_thread, **fields}
