@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Generator, Mapping
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -192,6 +194,13 @@ def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
     note(str(message))
 
 
+def _open_closed_streams() -> None:
+    """Let what the shell closed, as by `>&-`, be empty: otherwise the next file would take its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  until the end
+
+
 def _show_version(is_asked_for: bool) -> None:  # noqa: FBT001  how the option calls it
     if is_asked_for:
         say(f"groundjudge {__version__}")
@@ -208,6 +217,7 @@ def main(
 ) -> None:
     """LLM judges for groundedness and hallucination."""
     warnings.showwarning = _note_warning
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # escape what the terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")

@@ -40,6 +40,8 @@ def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tupl
         # By identity: a file has other names by links, by `sub/../` and by the shell's redirection.
         if identity and identity in uses:
             fail(f"{name} is {uses[identity]}: choose another file")
+        if "://" in path:  # which is a path with folders, too
+            fail(f"{name}: this is a link, and the command writes to a file: give a path")
         folder = Path(path).parent
         if not folder.is_dir():
             fail(f"{name}: the folder {folder} does not exist: create it")
