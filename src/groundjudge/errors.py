@@ -199,7 +199,8 @@ class CaseError(GroundjudgeError):
         "Guard the step of the chain that writes the answer, or leave the other key out.",
         "bad_path": "A dotted path of `fields=` (`--fields`) leads nowhere, or is ambiguous. "
         "Compare it with the roots and keys that the message lists; a key may contain a dot.",
-        "context_unreadable": "A document of the context has no text under a known name. "
+        "context_unreadable": "A document of the context has no text under a known name, or the context is a "
+        "string that holds a list which is not JSON. "
         "Give strings, or mappings with the text under a name from the message, such as `content`.",
         "duplicate_id": "Two rows have one id and different contents. Give each row its own id.",
         "empty_response": "The response is blank; the application probably failed. Repair the row, or pass "
@@ -218,7 +219,7 @@ class CaseError(GroundjudgeError):
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
         "unknown_judge": "The `judges` of a row name a judge that does not exist. Correct the name.",
         "unreadable_file": "A file of cases is not what its suffix says, not in UTF-8 or too large. "
-        "Pass `--format` or `--encoding`, as in `--format jsonl` or `--encoding cp1252`, or correct it.",
+        "Pass `--format`, `--encoding` or `--rows`, as in `--format jsonl` or `--rows data`, or correct it.",
         "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     }

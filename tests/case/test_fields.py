@@ -621,7 +621,8 @@ COLUMNS: dict[str, tuple[str, FieldPaths, dict[str, Any]]] = {
     "a dot in a column": ("inputs.q,answer\nWhen?,r\n", {"query": "inputs.q"}, {"response": "r"}),
     "a list in a cell": ('q,ctx\nWhen?,"[""a"", ""b""]"\n', CTX, {"context": ["a", "b"]}),
     "an empty cell of the context": ("q,ctx\nWhen?,\n", CTX, {"context": []}),
-    "a column without a value": ("q,real\nWhen?,\n", {"query": "q", "answers": "real"}, {}),
+    "an empty cell of answers": ("q,real\nWhen?,\n", {"query": "q", "answers": "real"}, {"answers": []}),
+    "a column without a value": ("q,real\nWhen?,NaN\n", {"query": "q", "answers": "real"}, {}),
 }
 
 

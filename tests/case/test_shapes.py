@@ -567,8 +567,8 @@ LISTS = {
     "an escaped apostrophe between blanks": " ['a\\'b'] ",
     "an array of NumPy": "['a'\n 'b']",
     "a comma at the end": "['a',]",
-    "an empty list": "[]",
     "mappings": "[{'text': 'a'}]",
+    "a text and None": "['a', None]",
     "LangChain's documents": f"[{LangChainDocument('a')!r}]",
 }
 
@@ -585,9 +585,10 @@ NO_LISTS = {
     "an opening bracket": "[",
     "a text and a number": "['a', 1]",
     "two lists in a sentence": "['a'] and ['b']",
+    "JSON and a remark": '[{"a": "b"}] in EUR',
+    "a link of Markdown": '["a"](https://example.org)',
+    "a word in quotation marks": '["Well," she said]',
     "a list in a list": "[['a']]",
-    "no closing quote": "['a",
-    "JSON": '[{"a": "b"}]',
     "very many opening brackets": "['" * 40_000,
 }
 

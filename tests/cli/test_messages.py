@@ -110,6 +110,7 @@ TEXTS = {
     "no_reply.prompty": re.sub("reply:.*\n", "", STRICT),
     "no_scale.prompty": re.sub("scale:.*\n", "", STRICT),
     "object.json": '{"rows": []}',
+    "two.json": '{"results": {"results": [{"vars": {}}], "prompts": [{"raw": ""}]}}',
 }
 VOTING = ("run c.jsonl", "estimate c.jsonl")
 MAPPING = (
@@ -135,9 +136,14 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "c.jsonl --model offline --cache .": "cannot be used as a cache",
         "none.jsonl --model a": "none.jsonl: No such file or directory",
         ". --model a": ".: Is a directory",
-        "object.json --model a": "object.json: a JSON file must be an array of objects, but it is a",
+        "object.json --model a": "object.json: it is a single object with the keys rows: write an",
         "c.jsonl --model a --out c.jsonl": "c.jsonl is the file of cases: choose another",
         "c.jsonl --model a --out no/folder.jsonl": "the folder no does not exist: create it",
+        "c.jsonl --model a --out s3://bucket/v.jsonl": "--out s3://bucket/v.jsonl: this is a link, and the",
+        "c.jsonl --model a --cache https://host/c.db": "--cache https://host/c.db: this is a link, and the",
+        "two.json --model a": "name that with --rows, which can be results.results, results.prompts",
+        "two.json --model a --rows results": "no array at results, which --rows names",
+        "c.jsonl --model a --rows results": "leave --rows out, or pass the format json",
         "c.jsonl --model a --resume": "--resume needs --out PATH, the file to continue",
         "c.jsonl --model a --out o --resume --overwrite": "use one of them",
         "c.jsonl --model langchain:nobody:x": "LangChain cannot make the model 'nobody:x': ",

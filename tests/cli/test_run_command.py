@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: 
     ]
 
 
-def test_with_out_the_table_goes_to_stdout_and_without_a_judge_all_are_asked(
+def test_with_out_the_table_goes_to_stdout_and_without_a_judge_those_with_inputs_are_asked(
     invoke: Invoke, file_of: FileOf, tmp_path: Path
 ) -> None:
     out = tmp_path / "verdicts.jsonl"
@@ -41,11 +42,90 @@ def test_with_out_the_table_goes_to_stdout_and_without_a_judge_all_are_asked(
     assert (failed.exit_code, failed.stderr) == (2, "groundjudge: nobody to ask\n")
     assert out.read_text().startswith("a previous")
     result = invoke(*run, model=ScriptedModel(GOOD))
-    assert [line[0] for line in words(result.stdout)][1 : len(names()) + 1] == names()
+    judges = ["confidence_grounding", "groundedness", "statement_groundedness"]
+    assert [line[0] for line in words(result.stdout)][1:4] == judges
     assert result.stderr == ""
-    expected = [(name, "row 1") for name in names()]
+    expected = [(name, "row 1") for name in judges]
     expected.append(("groundedness", "row 2"))
     assert sorted((v.judge, v.case_id) for v in verdicts_in(out.read_text())) == sorted(expected)
+
+
+PLAY = {**ROW, "agent_name": "Mira", "profile": "Mira keeps a light.", "conversation": "Who are you?"}
+PASSAGE = {**ROW, "reference": "The ferry sails at nine."}
+LEFT_OUT: dict[str, tuple[list[Any], str, str]] = {
+    # rows, options, and the line that names who is left out, or "" if nobody is
+    "rows with a context": (
+        [ROW, ROW],
+        "",
+        "knowledge_hallucination (agent_name, conversation, profile), passage_quality (reference)",
+    ),
+    "a reference in one row only": (
+        [ROW, PASSAGE],
+        "",
+        "knowledge_hallucination (agent_name, conversation, profile)",
+    ),
+    "all of them in one row or another": ([ROW, PASSAGE, PLAY], "", ""),
+    "a blank reference": (
+        [{**PASSAGE, "reference": " "}, PLAY],
+        "",
+        "passage_quality (reference)",
+    ),
+    "a blank reference that may be blank": (
+        [{**PASSAGE, "reference": " "}, PLAY],
+        "-O may_be_empty=reference",
+        "",
+    ),
+    "a context that cannot be read is there": ([{**PLAY, **PASSAGE, "context": 5}], "--min-coverage 0", ""),
+    "named by their rows": (
+        [{**PLAY, **PASSAGE, "judges": ["groundedness", "passage_quality"]}],
+        "",
+        "confidence_grounding, knowledge_hallucination, statement_groundedness",
+    ),
+    "under other names, by --fields": (
+        [{"q": "When?", "c": "At nine.", "r": "At nine."}],
+        "--fields query=q --fields context=c --fields response=r",
+        "knowledge_hallucination (agent_name, conversation, profile), passage_quality (reference)",
+    ),
+    "no judge has all": ([{"query": "q", "response": "r"}], "--min-coverage 0", ""),
+    "a crashed application": (
+        [{**ROW, "response": None}, PASSAGE],
+        "",
+        "knowledge_hallucination (agent_name, conversation, profile)",
+    ),
+    "one that is named": ([ROW], "--judge passage_quality", ""),
+}
+
+
+@pytest.mark.parametrize(("rows", "options", "left_out"), LEFT_OUT.values(), ids=LEFT_OUT)
+@pytest.mark.parametrize("name", ["run", "estimate"])
+def test_judges_whose_inputs_no_row_has_are_left_out_and_named(  # noqa: PLR0913, PLR0917  a row of the table
+    invoke: Invoke, file_of: FileOf, name: str, rows: list[Any], options: str, left_out: str
+) -> None:
+    words_of_options = (
+        options.replace("--min-coverage 0", "").split() if name == "estimate" else options.split()
+    )
+    model = ("--model", "offline") if name == "run" else ()
+    result = invoke(name, file_of(*rows), *model, *words_of_options)
+    output = result.stderr + result.stdout
+    line = f"left out, as no row has all that they need: {left_out}; --judge NAME asks one anyway\n"
+    assert (line in output, "left out" in output) == (left_out != "", left_out != "")
+
+
+def test_of_stdin_all_judges_are_asked(invoke: Invoke) -> None:
+    result = invoke("run", "-", "--model", "offline", stdin=json.dumps(ROW))
+    assert [line[0] for line in words(result.stderr)][1:6] == names()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("line", ["run CASES --judge groundedness --model offline", "judges", "examples"])
+def test_a_closed_stream_is_no_traceback(file_of: FileOf, tmp_path: Path, closed: str, line: str) -> None:
+    cases = file_of(ROW)
+    command = " ".join([*COMMAND, line.replace("CASES", str(cases)), closed])
+    process = subprocess.run(  # noqa: S602  a shell closes what is tested
+        command, shell=True, capture_output=True, timeout=60, check=False, cwd=tmp_path
+    )
+    assert (process.returncode, b"Traceback" in process.stderr) == (0, False), process.stderr
+    assert json.loads(cases.read_text()) == ROW
 
 
 FOUR, TWO_OF_FOUR = [ROW] * 4, [GOOD, "", "", GOOD]
@@ -63,7 +143,14 @@ LACKS = {**ROW, "query": None}
         pytest.param([ROW, LACKS], [GOOD], "", 1, id="a row lacks something"),
         pytest.param([ROW, *[LACKS] * 3], [GOOD], "--min-coverage 0.3", 1, id="1 of 4"),
         pytest.param(BLANK, [GOOD], "", 1, id="a blank response is an error"),
-        pytest.param([{**ROW, "response": None}], [GOOD], "", 1, id="also where all of them crashed"),
+        pytest.param([{**ROW, "response": None}], [GOOD], "", 2, id="no row has a response"),
+        pytest.param(BLANK[1:], [GOOD], "", 2, id="every response is blank"),
+        pytest.param([{**ROW, "context": {"id": 1}}], [GOOD], "", 2, id="no row can be read as a case"),
+        pytest.param([LACKS, {**ROW, "response": None}], [GOOD], "", 2, id="each row lacks something else"),
+        pytest.param([ROW], ["?"], "", 1, id="no reply can be read"),
+        pytest.param(
+            [{**ROW, "response": None}], [GOOD], "--min-coverage 0", 2, id="none, and none demanded"
+        ),
         pytest.param(BLANK[1:], [GOOD], "-O empty_response=not_applicable", 0, id="nothing to score"),
         pytest.param(BLANK, [GOOD], "-O empty_response=worst", 0, id="a blank response scored worst"),
         pytest.param([ROW, {**LACKS, "judges": "passage_quality"}], [GOOD], "", 0, id="for another judge"),
@@ -101,6 +188,16 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
             "nothing was judged, because every row lacks a required input: see above",
             id="rows without an input",
         ),
+        pytest.param(
+            {**ROW, "response": ""},
+            "nothing was judged, because no row has a response: see above",
+            id="rows without a response",
+        ),
+        pytest.param(
+            {**ROW, "context": "['a', 'b']"},
+            "nothing was judged, because no row can be judged as it is: see above",
+            id="rows whose context cannot be read",
+        ),
     ],
 )
 def test_why_nothing_was_judged(invoke: Invoke, file_of: FileOf, row: Any, message: str) -> None:
@@ -130,7 +227,7 @@ def test_errors_are_counted_by_code_with_the_first_of_each(invoke: Invoke, file_
     path = file_of(ROW, ROW, ROW, {"id": "x", "response": "r", "context": "", "topic": "t"})
     result = invoke("run", path, *JUDGED, "--concurrency", "1", model=model)
     assert words(result.stderr)[1][:7] == ["groundedness", "-", "0", "4", "0", "0.000", "0.000..1.000"]
-    timeout, missing, out_of_scale = result.stderr.splitlines()[2:]
+    timeout, missing, out_of_scale, _ = result.stderr.splitlines()[2:]
     assert timeout == "groundedness: timeout 2, the first is row 1: no reply in 2 s"
     assert out_of_scale.startswith("groundedness: out_of_scale 1, the first is row 3: the score")
     assert missing.startswith("groundedness: missing_field 1, the first is x: groundedness needs query")

@@ -13,7 +13,7 @@ from command_line import run_program
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
-from groundjudge.runs.cells import MAX_ROW
+from groundjudge.runs.columns import MAX_ROW
 from groundjudge.runs.rows import read_rows
 
 # PyArrow has no type hints: imported by name, it is Any to every type checker.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
+from zipfile import ZipFile
 
 import pytest
 from arrow_table import batch_of, pa
@@ -70,7 +73,10 @@ JSON_LINES: Table = {
 def test_words_for_missing_values_can_be_kept(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,query,response\n1,null,None\n2,,#N/A\n", encoding="utf-8")
-    rows = [{"id": "1", "query": "null", "response": "None"}, {"id": "2", "response": "#N/A"}]
+    rows = [
+        {"id": "1", "query": "null", "response": "None"},
+        {"id": "2", "query": "", "response": "#N/A"},
+    ]
     assert list(read_rows(path, keep_words=True)) == rows
     assert list(CaseFile(path, keep_words=True)) == rows
 
@@ -113,22 +119,19 @@ CSV: Table = {
     ),
     "a carriage return at the end of the table": ("query,response\nq,r\r", [QR]),
     "spaces in the header": (" query , id\nq,7\n", [{"query": "q", "id": "7"}]),
-    "empty context and response are given": (
-        "id,query,response,context,answers,label\n1,,,,,\n",
-        [{"id": "1", "response": "", "context": ""}],
+    "empty cells are empty texts": (
+        "id,query,response,context,label\n1,,,,\n",
+        [{"id": "1", "query": "", "response": "", "context": "", "label": ""}],
     ),
+    "a record that ends early": ("id,query,response\n1,q\n", [{"id": "1", "query": "q"}]),
     "what stands for a missing value": (
         "id,query,response,context\n1,NULL,nan,NaN\n2,None,null,<NA>\n3,undefined,#N/A,NaT\n4,none,N/A,Nan\n",
         [
-            {"id": "1"},
-            {"id": "2"},
-            {"id": "3"},
+            {"id": "1", "query": None, "response": None, "context": None},
+            {"id": "2", "query": None, "response": None, "context": None},
+            {"id": "3", "query": None, "response": None, "context": None},
             {"id": "4", "query": "none", "response": "N/A", "context": "Nan"},
         ],
-    ),
-    "empty context and response under other names": (
-        "id,documents,answer\n1,,\n",
-        [{"id": "1", "documents": "", "answer": ""}],
     ),
     "empty rows": ("query,context\n,\n\n  ,\nq,c\n", [{"query": "q", "context": "c"}]),
     "first column without a name": (",query\n0,q\n", [{"query": "q"}]),
@@ -137,7 +140,7 @@ CSV: Table = {
         "query, ,context,\nq,x,c,y\nq2,,c2,\n",
         [
             {"query": "q", "column 2 without a name": "x", "context": "c", "column 4 without a name": "y"},
-            {"query": "q2", "context": "c2"},
+            {"query": "q2", "column 2 without a name": "", "context": "c2", "column 4 without a name": ""},
         ],
     ),
     "quoted": (
@@ -211,12 +214,6 @@ def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None
 
 
 NO_ARRAYS: dict[str, tuple[str | bytes, str]] = {
-    "one object": ('{"a": 1}\n', "it is a single object with the keys a: write the array alone"),
-    "an object without keys": ("{}", "it is a single object with the keys none"),
-    "columns of pandas": (
-        '{"query": {"0": "q"}, "context": {"0": "c"}}',
-        "it is a single object with the keys query, context: write the array alone, which pandas does with",
-    ),
     "a number": ("5", "it is a single value (int)"),
     "JSON Lines": ('{"a": 1}\n{"b": 2}\n', "it is not JSON: Extra data: line 2 column 1"),
     "empty": ("", "it is not JSON: Expecting value"),
@@ -252,55 +249,115 @@ def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format:
     assert CaseFile(path, file_format=file_format).count() == 1
 
 
-MESSAGES = [{"role": "user", "content": "hi, [you]"}]
+A, B = {"query": "q"}, {"query": "r"}
+ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
+    # what is special: the object in the file, `rows`, and the rows, or a part of the error
+    "the only array": ({"results": [A, B], "stats": {"n": 2}}, None, [A, B]),
+    "in an object in it": ({"results": {"version": 3, "results": [A]}, "config": {}}, None, [A]),
+    "beside texts": ({"columns": ["query"], "rows": [A]}, None, [A]),
+    "beside an empty one": ({"testCases": [A], "conversationalTestCases": []}, None, [A]),
+    "named": ({"results": [A], "prompts": [B]}, "prompts", [B]),
+    "named by a path": ({"results": {"results": [A]}, "prompts": [B]}, "results.results", [A]),
+    "named by the number of an item": ({"runs": [{"rows": [A]}, {"rows": [B]}]}, "runs.1.rows", [B]),
+    "named, and empty": ({"results": [], "prompts": [B]}, "results", []),
+    "named by a key with a dot": ({"a.b": [A], "c": [B]}, "a.b", [A]),
+    "two": (
+        {"results": {"results": [A]}, "prompts": [B]},
+        None,
+        "if rows are in an array in it, name that with `rows`, which can be results.results, prompts",
+    ),
+    "a name that is not there": (
+        {"results": [A]},
+        "result",
+        "there is no array at result, which `rows` names",
+    ),
+    "a name of something else": ({"results": [A], "n": 1}, "n", "no array at n, which `rows` names"),
+    "a case, whose documents are no rows": (
+        {"query": "q", "passages": [{"text": "c"}], "answer": "r"},
+        None,
+        "it is a single object with the keys query, passages, answer: if rows are in an array in it, name",
+    ),
+    "a thread": (
+        {"messages": [{"role": "user", "content": "Hi"}]},
+        None,
+        "it is a single object with the keys messages: if",
+    ),
+    "a case without a list": (
+        {"query": "q", "context": "c"},
+        None,
+        'keys query, context: write an array of objects, which pandas does with the orient "records", or use',
+    ),
+    "no keys": ({}, None, "it is a single object with the keys none: write an array of objects"),
+    "columns of pandas": (
+        {"a": {"0": "q"}, "b": {"0": "c"}},
+        None,
+        "it is a single object with the keys a, b",
+    ),
+    "an array by itself": ([A], "results", "it is an array, in which `rows` names nothing: leave `rows` out"),
+}
 
 
-@pytest.mark.parametrize(
-    ("column", "cell", "expected"),
-    [
-        pytest.param("context", '["a", "b"]', ["a", "b"], id="texts as context"),
-        pytest.param(
-            "retrieved_contexts",
-            ' ["a", {"title": "t", "text": "b"}]',
-            ["a", {"title": "t", "text": "b"}],
-            id="texts and objects under another name",
-        ),
-        pytest.param(
-            "context", "[1] A study of bees", "[1] A study of bees", id="a text that begins with a bracket"
-        ),
-        pytest.param("answers", '["a", "b"]', ["a", "b"], id="answers"),
-        pytest.param("judges", '["groundedness"]', ["groundedness"], id="judges"),
-        pytest.param("query", json.dumps(MESSAGES), MESSAGES, id="messages as query"),
-        pytest.param("response", '["a", "b"]', '["a", "b"]', id="texts are no messages"),
-        pytest.param("context", "[" * 100_000, "[" * 100_000, id="too many brackets"),
-        pytest.param("Contexts", '["a", "b"]', ["a", "b"], id="a name in another case"),
-        pytest.param("HISTORY", json.dumps(MESSAGES), MESSAGES, id="a conversation under another name"),
-        pytest.param("context=passages", '["a", "b"]', ["a", "b"], id="a named column"),
-        pytest.param(
-            "context=Question", '["a", "b"]', ["a", "b"], id="an alias of another field named as context"
-        ),
-        pytest.param("reference=context", '["a", "b"]', '["a", "b"]', id="another field named as reference"),
-        pytest.param("judges=who", '["groundedness"]', ["groundedness"], id="judges in a named column"),
-        pytest.param(
-            "conversation=chat", json.dumps(MESSAGES), MESSAGES, id="a conversation in a named column"
-        ),
-        pytest.param(
-            "messages=chat", json.dumps(MESSAGES), "hi, [you]", id="messages in a named column"
-        ),  # the query
-    ],
-)
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
-def test_cell_with_a_list_is_parsed_in_columns_that_take_lists(
-    tmp_path: Path, name: str, column: str, cell: str, expected: object
+@pytest.mark.parametrize(("data", "path", "expected"), ARRAYS.values(), ids=ARRAYS)
+def test_the_rows_in_an_object_are_those_of_its_only_array_or_of_the_named_one(
+    tmp_path: Path, data: object, path: str | None, expected: list[object] | str
 ) -> None:
-    """In "context=passages" `fields` finds the context in the column `passages`."""
-    field, _, place = column.partition("=")
-    quoted = cell.replace('"', '""')
-    (tmp_path / "rows.csv").write_text(f'{place or column}\n"{quoted}"\n')
-    pq.write_table(pa.table({place or column: [cell]}), tmp_path / "rows.parquet")
-    (row,) = read_rows(tmp_path / name, fields={field: place} if place else None)
-    assert not isinstance(row, CaseError)
-    assert row.get(field, row.get("query")) == expected
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(data))
+    if isinstance(expected, list):
+        assert list(read_rows(file, rows=path)) == expected
+        return
+    with pytest.raises(CaseError, match="unreadable_file") as raised:
+        list(read_rows(file, rows=path))
+    assert expected in raised.value.message
+
+
+def test_rows_are_named_in_json_only(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("{}")
+    with pytest.raises(CaseError, match="`rows` names an array in a JSON file, and this is read as jsonl"):
+        list(read_rows(tmp_path / "rows.jsonl", rows="results"))
+
+
+@pytest.mark.parametrize("file_format", CONTENTS)
+@pytest.mark.parametrize("encoding", [None, "utf-8"])
+def test_a_compressed_file_is_read(tmp_path: Path, file_format: FileFormat, encoding: str | None) -> None:
+    path = tmp_path / f"rows.{file_format}.GZ"
+    path.write_bytes(gzip.compress(CONTENTS[file_format]))
+    file = CaseFile(path, encoding=encoding)
+    assert list(file.rows()) == [{"query": "q", "response": "r"}]
+    assert file.count() == 1
+
+
+WORKBOOK = io.BytesIO()
+with ZipFile(WORKBOOK, "w") as archive:
+    archive.writestr("xl/workbook.xml", "")
+
+NO_TEXT: dict[str, tuple[str, bytes, str]] = {
+    "a workbook": ("rows.xlsx", WORKBOOK.getvalue(), "is a workbook (.xlsx) or another ZIP archive"),
+    "a workbook under another name": ("rows.csv", WORKBOOK.getvalue(), "save the sheet as CSV UTF-8"),
+    "compressed and cut off": (
+        "rows.jsonl.gz",
+        gzip.compress(CONTENTS["jsonl"])[:-9],
+        "cannot be uncompressed (Compressed file ended before the end-of-stream marker was reached)",
+    ),
+    "compressed and damaged": (
+        "rows.csv.gz",
+        gzip.compress(CONTENTS["csv"])[:10] + b"\xff" * 40,
+        "cannot be uncompressed (Error -3 while decompressing",
+    ),
+    "called compressed": ("rows.json.gz", CONTENTS["json"], "cannot be uncompressed (Not a gzipped file"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "fault"), NO_TEXT.values(), ids=NO_TEXT)
+@pytest.mark.parametrize("encoding", [None, "cp1252"])
+def test_what_holds_no_text_is_refused_with_the_remedy(
+    tmp_path: Path, name: str, content: bytes, fault: str, encoding: str | None
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CaseError, match="unreadable_file") as raised:
+        list(read_rows(tmp_path / name, encoding=encoding))
+    assert f"{tmp_path / name} " in raised.value.message
+    assert fault in raised.value.message
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ DIFFERENCES: Mapping[str, str] = {
     "fields": "another --fields",
     "encoding": "another --encoding",
     "limit": "another --limit",
+    "rows": "another --rows",
     "keep_words": "--keep-words",
 }
 """What tells two runs apart: the names of settings, each with what differs."""
@@ -91,6 +92,7 @@ def make_submission(
         "fields": dict(rows.fields),
         "encoding": rows.encoding,
         "limit": rows.limit,
+        "rows": rows.array,
         "keep_words": rows.keep_words,
         # A later `submit` may change the limits of a run that waits for the provider.
         "limits": {**state.settings.get("limits", {}), **limits},
@@ -135,6 +137,7 @@ def load_submission(state: State) -> Submission:
         fields=settings["fields"],
         encoding=settings["encoding"],
         limit=settings["limit"],
+        array=settings.get("rows"),
         keep_words=settings["keep_words"],
     )
     return make_submission(state, selection, selection.judges(in_batches=True), rows, {})

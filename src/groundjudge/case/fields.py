@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from inspect import iscoroutinefunction
 from typing import Any, TypeAlias
 
+from groundjudge.case.cells import read_list, refuse_messages
 from groundjudge.case.content import is_passage
 from groundjudge.case.data import (
     as_plain,
@@ -81,6 +82,9 @@ WORD = compile_when_used(r"[A-Z]?[a-z]+")
 
 NUMBER = compile_when_used(r"\s*[-+]?\d[\d.,]*\s*%?\s*")
 """A text that is only a number."""
+
+THREADS = frozenset({"query", "response", "conversation", "messages"})
+"""What can be chat messages."""
 
 NEARLY_A_NAME = 0.8
 """How much a key must resemble a name of a field to be probably meant as that, from 0 to 1."""
@@ -258,14 +262,15 @@ class Fields:
         all_roots: Mapping[str, object] = {}
         if self.paths:
             all_roots = {**row, **(roots or {})}
-            values_at_paths = {name: value_at(all_roots, path) for name, path in self.paths.items()}
+            found = [(name, value_at(all_roots, path)) for name, path in self.paths.items()]
+            values_at_paths = dict(_read_threads(found))
 
         is_exchange = "inputs" in row and "outputs" in row
         outputs_have_context = False
         pairs: Pairs = row.items()
         if is_exchange:
             pairs, outputs_have_context = _read_exchange(row)
-        fields = self._merge(values_at_paths, pairs)
+        fields = self._merge(values_at_paths, _read_threads(pairs))
         for name, path in self.paths.items():
             if name in ALIASES and fields.get(name) is None:
                 # Not an error of its own: the field may not be needed.
@@ -384,6 +389,36 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
     if also_given:
         fields[ALSO_GIVEN] = also_given
     return fields
+
+
+def _read_threads(pairs: Pairs) -> list[tuple[str, Any]]:
+    """Keys and values, with the messages of a thread in place of a string that is one, as in a table."""
+    read_pairs: list[tuple[str, Any]] = []
+    for key, value in pairs:
+        meaning = MEANINGS.get(str(key).casefold())
+        if isinstance(value, str) and meaning in THREADS:
+            read_pairs.append((key, _messages_in(meaning, value)))
+        else:
+            read_pairs.append((key, value))
+    return read_pairs
+
+
+def _messages_in(field_name: str, text: str) -> object:
+    """The chat messages that a string is as JSON, or why they cannot be read; any other string as it is."""
+    try:
+        refuse_messages(field_name, text)
+    except CaseError as error:
+        return error
+    values = read_list(text, dict)
+    thread = None if values is None else read_chat(values)
+    if thread is None:
+        return text
+    is_answer = len(thread) == 1 and thread[0].role == "assistant"
+    if field_name == "response" and not is_answer:
+        # A model may have written the string: its answer must not become results of tools that bear it out.
+        message = "response is several chat messages in one string: give them as a list, as in JSON Lines"
+        return CaseError("field_unreadable", message, field_name)
+    return thread
 
 
 def _meaning_of(key: str, value: object, main_field: str) -> str | None:

@@ -20,6 +20,7 @@ from unicodedata import category
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_serializer
 
+from groundjudge.case.cells import read_documents, read_list
 from groundjudge.case.content import (
     OUTPUT_NAMES,
     Entry,
@@ -33,7 +34,6 @@ from groundjudge.case.content import (
 )
 from groundjudge.case.data import as_data, as_json, first_value, is_list, is_mapping, is_number
 from groundjudge.errors import CaseError
-from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen, String, well_formed
 
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
@@ -69,11 +69,6 @@ ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "meta
 
 BESIDE_MESSAGES = ("call", "result")
 """The blocks that OpenAI's Responses have beside messages, like reasoning, instead of in their content."""
-
-QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
-STRINGS = rf"(?:{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*)?"
-LIST_REPR = compile_when_used(rf"\[\s*(?:{STRINGS}|\{{'.*\}}|Document\(.*\))\]", re.DOTALL)
-"""How Python writes a list of strings, of mappings and of LangChain's documents, and NumPy an array."""
 
 
 # --- the one form -----------------------------------------------------------------------------------------
@@ -674,11 +669,9 @@ def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, 
 def _read_documents(field: str, value: object) -> tuple[Document, ...]:
     """The documents of a value: one of a string or a mapping, one or more of each entry of a list."""
     if isinstance(value, str):
-        if field == "context" and LIST_REPR.fullmatch(value.strip()):
-            remedy = "use ast.literal_eval, or a list of the text"
-            _refuse(field, f"a list, not what pandas writes for a list into CSV: {remedy}", value)
         if is_blank(value):
             return ()
+        value = read_documents(field, value)
     if is_list(value) and len(value) == 1 and is_list(value[0]) and _unwrap(value[0]) is value[0]:
         value = value[0]  # Chroma answers several queries at once
     for raw_document in value if is_list(value) else ():
@@ -714,6 +707,9 @@ def _read_part(field: str, part: object) -> Sequence[Document]:
 
 def _read_retrieved(field: str, value: object) -> tuple[Document, ...]:
     """Documents whose titles strangers may have written, as in a knowledge base."""
+    # No cell of a table: what a retriever returned as a text says of itself neither title nor kind.
+    if isinstance(value, str) and not is_blank(value):
+        value = [value]
     documents = _read_documents(field, value)
     return tuple(_without_title(field, document) for document in documents)
 
@@ -729,10 +725,18 @@ def _read_reference(field: str, value: object) -> str:
     return "\n\n".join(document.content for document in documents)
 
 
+def _listed(value: object) -> object:
+    """The list of texts that a string is as JSON; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    texts = read_list(value, str)
+    return value if texts is None else texts
+
+
 def _read_answers(field: str, value: object) -> tuple[str, ...]:
     """The strings of a value, a string or a list of them, without blank ones."""
     answers: list[str] = []
-    for answer_value in _split_parts(value):
+    for answer_value in _split_parts(_listed(value)):
         answer = _read_string(field, answer_value)
         if answer.strip():
             answers.append(answer)
@@ -757,6 +761,7 @@ def _read_text(_: str, value: object) -> str:
 
 def _read_list(_: str, value: object) -> tuple[Any, ...]:
     """The entries of a list, or a single value as the only one, for an input of a prompt's own."""
+    value = _listed(value)
     if is_list(value):
         return tuple(value)
     return (value,)

@@ -10,7 +10,7 @@ import typer
 
 from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, note, report_errors
-from groundjudge.cli.selection import JudgeSelection
+from groundjudge.cli.selection import JudgeSelection, take_fitting
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.lookup import find_in_wings
 from groundjudge.rubric.model import Model
@@ -55,8 +55,12 @@ def estimate(
         if batch and prices:
             prices = prices.times(BATCH_SHARE)
         rows = row_options.case_file(cases, judges)
+        left_out: list[str] = []
+        if not selection.judge and not batch:
+            judges, left_out = take_fitting(judges, rows)
         estimates = estimate_judges(judges, rows)
     show_estimates(estimates, prices)
+    Screen().text(*left_out)
     if rows.n_unreadable:
         note(f"{rows.n_unreadable:,} rows could not be read and are not counted")
 

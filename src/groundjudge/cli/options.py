@@ -64,7 +64,7 @@ Cases = Annotated[
     str,
     typer.Argument(
         metavar="CASES",
-        help='A file of cases: JSON Lines, .csv, .tsv, a .json array, or .parquet; "-" is stdin.',
+        help='A file of cases: JSON Lines, .csv, .tsv, .json (all also .gz), or .parquet; "-" is stdin.',
     ),
 ]
 Verdicts = Annotated[
@@ -112,6 +112,15 @@ class RowOptions:
         int | None,
         typer.Option("--limit", metavar="N", min=1, help="Read only the first N rows."),
     ] = None
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            "--rows",
+            metavar="PATH",
+            help="Where the array of rows is in a JSON file that is an object, as in results.results. "
+            "Default: the only array of objects in it.",
+        ),
+    ] = None
     keep_words: KeepWords = False
 
     def field_paths(self, judges: Iterable[AnyJudge | Rubric] | None = None) -> FieldPaths:
@@ -155,6 +164,7 @@ class RowOptions:
             self.field_paths(judges),
             self.encoding,
             self.limit,
+            array=self.rows,
             keep_words=self.keep_words,
         )
 
@@ -166,6 +176,7 @@ class RowOptions:
             self.field_paths(judges),
             self.encoding,
             self.limit,
+            rows=self.rows,
             keep_words=self.keep_words,
         )
 

@@ -18,7 +18,7 @@ from groundjudge.cli.full import show_case
 from groundjudge.cli.outputs import check_cases, check_files, hold_file, is_table
 from groundjudge.cli.running import exit_after_run, judge_rows, show_run, usage_lines
 from groundjudge.cli.screen import Screen, fail, note, report_errors
-from groundjudge.cli.selection import JudgeSelection
+from groundjudge.cli.selection import JudgeSelection, take_fitting
 from groundjudge.files import is_nonempty_file
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
@@ -103,6 +103,9 @@ def run(
             # Whether the table may be replaced is decided by its lines.
             until_written.enter_context(hold_file("--out", out, overwrite=True))
         rows = row_options.case_file(cases, judges, full)
+        left_out: list[str] = []
+        if not selection.judge:
+            judges, left_out = take_fitting(judges, rows)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
         if out is None:
             note("without --out, verdicts are counted, but not kept: -o PATH")
@@ -115,6 +118,7 @@ def run(
             write_parquet(_readable_verdicts(lines), Path(out))
         screen = Screen(to_stderr=out == STDIO)
         show_run(screen, judges, rows, totals)
+        screen.text(*left_out)
         screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
         # A case that is named twice is printed once.
         for case_id in dict.fromkeys(full or ()):

@@ -14,7 +14,7 @@ from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options, message_of
-from groundjudge.errors import ModelError, explain_code, name_list
+from groundjudge.errors import CaseError, ModelError, explain_code, name_list
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import STDIO, CaseFile, format_of
@@ -66,7 +66,12 @@ def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals:
     # Without rows there is nothing to summarise, and `exit_after_run` says so.
     if rows.n_read:
         _show_summaries(screen, totals.tally.summaries())
-    screen.text(*_error_lines(totals), *_missing_inputs(judges, totals, rows), *reused_lines(totals))
+    screen.text(*_error_lines(totals), *_missing_inputs(judges, totals, rows))
+    shows_context = any(judge_input.field == "context" for judge in judges for judge_input in judge.inputs)
+    if rows.n_blank_contexts and shows_context:
+        have = "row has" if rows.n_blank_contexts == 1 else "rows have"
+        screen.text(f"{rows.n_blank_contexts} {have} a blank context")
+    screen.text(*reused_lines(totals))
 
 
 def reused_lines(totals: RunTotals) -> list[str]:
@@ -154,17 +159,17 @@ def exit_after_run(
     """
     fail_without_rows(rows)
     summaries = totals.tally.summaries()
-    nothing = f"{rows.path}: nothing was judged, because every row"
+    nothing = f"{rows.path}: nothing was judged, because"
     if not any(summary.n for summary in summaries):
         remedy = (
             "choose one of them with --judge, leave that key out of the rows, or, if a prompt of your own "
             "judges what NAME among them does, say `offline: NAME` in the front matter of its file"
         )
-        fail(f"{nothing} names other judges under `judges`: {remedy}")
-    # One field under another name is the usual reason: that is no run with errors, but none.
-    if all(summary.n == summary.errors.get("missing_field", 0) for summary in summaries):
-        fail(f"{nothing} lacks a required input: see above")
+        fail(f"{nothing} every row names other judges under `judges`: {remedy}")
     fail_if_stopped(totals, out)
+    fault = _why_unusable(summaries)
+    if fault:
+        fail(f"{nothing} {fault}: see above")
     # A row that cannot be read is in no judge's coverage.
     if totals.n_unreadable:
         is_complete = False
@@ -173,6 +178,21 @@ def exit_after_run(
         if summary.coverage is not None and summary.coverage < min_coverage:
             is_complete = False
     raise typer.Exit(0 if is_complete else INCOMPLETE)
+
+
+def _why_unusable(summaries: Sequence[Summary]) -> str:
+    """Say why no row could be shown to a judge, which is no run with errors, but none; "" if one could."""
+    codes: set[str] = set()
+    for summary in summaries:
+        case_errors = {code: n for code, n in summary.errors.items() if code in CaseError.codes}
+        if summary.n + summary.n_waiting > sum(case_errors.values()):
+            return ""
+        codes |= case_errors.keys()
+    if codes == {"missing_field"}:  # usually one field has another name
+        return "every row lacks a required input"
+    if codes <= {"no_response", "empty_response"}:
+        return "no row has a response"
+    return "no row can be judged as it is"
 
 
 def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
@@ -195,24 +215,8 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
         if deciders:
             screen.text(f"{summary.judge}: decided by {', '.join(deciders)}")
     for summary in summaries:
-        measured = [
-            f"{name} {summary.scores[name]:.3f}" for name in CITATION_SCORES if name in summary.scores
-        ]
-        if measured:
-            uses = ", ".join(f"{position} ({count})" for position, count in summary.used_documents.items())
-            screen.text(
-                f"{summary.judge}: {', '.join(measured)}; sentences borne out by document {uses or 'none'}"
-            )
-        if summary.evidence_not_found:
-            screen.text(f"{summary.judge}: evidence_not_found {summary.evidence_not_found}")
-    for summary in summaries:
-        if summary.logprobs_unusable:
-            screen.text(f"{summary.judge}: logprobs_unusable {summary.logprobs_unusable}")
-        if summary.shares_unreadable:
-            screen.text(f"{summary.judge}: shares_unreadable {summary.shares_unreadable}")
-        for note, count in summary.notes.items():
-            meaning, remedy = explain_code("warnings", note)
-            screen.text(f"{summary.judge}: {note} {count}. {meaning} {remedy}")
+        for line in _remarks_on(summary):
+            screen.text(f"{summary.judge}: {line}")
     undecided: list[str] = []
     for summary in summaries:
         if summary.not_decided:
@@ -220,6 +224,23 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     if undecided:
         meaning, remedy = explain_code("warnings", "not_decided")
         screen.text(f"not decided: {', '.join(undecided)}. {meaning} {remedy}")
+
+
+def _remarks_on(summary: Summary) -> list[str]:
+    """Write what a judge's summary says of citations and of warnings, a line each."""
+    lines: list[str] = []
+    measured = [f"{name} {summary.scores[name]:.3f}" for name in CITATION_SCORES if name in summary.scores]
+    if measured:
+        uses = ", ".join(f"{position} ({count})" for position, count in summary.used_documents.items())
+        lines.append(f"{', '.join(measured)}; sentences borne out by document {uses or 'none'}")
+    for code in ("evidence_not_found", "logprobs_unusable", "shares_unreadable"):
+        count = getattr(summary, code)
+        if count:
+            lines.append(f"{code} {count}")
+    for note, count in summary.notes.items():
+        meaning, remedy = explain_code("warnings", note)
+        lines.append(f"{note} {count}. {meaning} {remedy}")
+    return lines
 
 
 def _summary_cells(summary: Summary, *, has_votes: bool, has_steps: bool, is_waiting: bool) -> dict[str, str]:

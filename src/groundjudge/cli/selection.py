@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, cast
 
 import typer
 
+from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.cli.judging import judging_options
 from groundjudge.cli.options import complete_judge, fail_if_several
 from groundjudge.cli.screen import fail, in_options
-from groundjudge.errors import did_you_mean, name_list
+from groundjudge.errors import CaseError, did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, VoteOptions, load
@@ -25,7 +27,9 @@ from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import Option, RubricOptions, check_options, declared_options
-from groundjudge.runs.run import find_duplicate
+from groundjudge.runs.rows import CaseFile, can_read_again
+from groundjudge.runs.run import find_duplicate, jobs_of
+from groundjudge.verdict import Verdict
 
 MODELS_HELP = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
@@ -84,7 +88,8 @@ class JudgeSelection:
             "-j",
             metavar="NAME",
             autocompletion=complete_judge,
-            help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
+            help="A judge's name or a prompt file; repeatable. Default: the built-in judges whose inputs the "
+            "cases have; in batches, and of stdin, all.",
         ),
     ] = None
     model: Annotated[
@@ -310,6 +315,47 @@ def _as_pairs(bounds: object) -> object:
     if isinstance(bounds, list):
         return tuple(_as_pairs(bound) for bound in cast("list[object]", bounds))
     return bounds
+
+
+def take_fitting(judges: Sequence[AnyJudge], rows: CaseFile) -> tuple[Sequence[AnyJudge], list[str]]:
+    """Take the judges for which some row has all inputs but the response, with a line that names the others.
+
+    Those of a pipe, which is read once, are all; and so are they where no row has the inputs of any.
+    """
+    if not can_read_again(rows.path):
+        return judges, []
+    left_out = list(judges)
+    missing: dict[str, set[str]] = {}
+    for number, row in enumerate(rows.rows(), 1):
+        for job in jobs_of(row, number, left_out, {}):
+            if isinstance(job, Verdict):
+                continue
+            judge, case = job
+            lacked = _missing_inputs(judge, case)
+            missing[judge.name] = lacked & missing.get(judge.name, lacked)
+            if not lacked:
+                left_out.remove(judge)
+        if not left_out:
+            break
+    fitting = [judge for judge in judges if judge not in left_out]
+    if not fitting or not left_out:
+        return judges, []
+    descriptions: list[str] = []
+    for judge in left_out:
+        inputs = ", ".join(sorted(missing.get(judge.name, ())))
+        descriptions.append(f"{judge.name} ({inputs})" if inputs else judge.name)
+    names = ", ".join(descriptions)
+    return fitting, [f"left out, as no row has all that they need: {names}; --judge NAME asks one anyway"]
+
+
+def _missing_inputs(judge: AnyJudge, case: Case) -> set[str]:
+    """Return the fields that a judge needs and a case lacks. A response may be missing in any file."""
+    fields: set[str] = set()
+    for rubric in judge.rubrics:
+        # What cannot be read is there, and is an error of its row.
+        with suppress(CaseError):
+            fields.update(prompt_input.field for prompt_input in rubric.prompt.missing(case))
+    return fields - {"response"}
 
 
 def read_options(assignments: Sequence[str]) -> dict[str, Any]:

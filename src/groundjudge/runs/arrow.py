@@ -27,7 +27,7 @@ from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.files import replace_file
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.cells import MAX_ROW, USUAL_NAMES, field_of_column, parse_list
+from groundjudge.runs.columns import MAX_ROW, field_of_column
 from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows
 from groundjudge.verdict import Verdict
 
@@ -365,21 +365,14 @@ def _row_of_verdict(verdict: Verdict) -> dict[str, object]:
 
 
 def rows_of(
-    batch: RecordBatch,
-    first: int = 1,
-    at_once: int = ROWS_AT_ONCE,
-    field_by_column: Mapping[str, str] = USUAL_NAMES,
+    batch: RecordBatch, first: int = 1, at_once: int = ROWS_AT_ONCE
 ) -> Iterator[Mapping[str, Any] | CaseError]:
-    """Yield the rows of a record batch, or of a table.
-
-    Nulls become None, maps become mappings. A text is read as a cell of a CSV file is: a JSON list becomes
-    that list where the column allows one.
+    """Yield the rows of a record batch, or of a table. Nulls become None, maps become mappings.
 
     Args:
         batch: the batch.
         first: the number of its first row, which errors name.
         at_once: how many rows are turned into Python values at a time.
-        field_by_column: columns that are fields under other names; see `field_of_column`.
 
     Yields:
         A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold,
@@ -389,17 +382,15 @@ def rows_of(
         piece = batch.slice(start, at_once)
         number = first + start
         try:
-            yield from _convert_rows(piece, number, field_by_column)
+            yield from _convert_rows(piece, number)
         except CaseError as error:
             if at_once == 1:
                 yield error
             else:  # one of the rows has the error
-                yield from rows_of(piece, number, 1, field_by_column)
+                yield from rows_of(piece, number, 1)
 
 
-def _convert_rows(
-    piece: RecordBatch, number: int, field_by_column: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def _convert_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
     """Convert the rows of a piece, of which the first has that number, into Python values.
 
     Raises:
@@ -412,7 +403,6 @@ def _convert_rows(
         raise CaseError("unreadable_row", message, row_name)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
-        field_name = field_of_column(field.name, field_by_column)
         try:
             if pa.types.is_dictionary(field.type):
                 column = column.cast(field.type.value_type)  # noqa: PLW2901  the same values
@@ -421,7 +411,7 @@ def _convert_rows(
             message = f"{row_name}: the column {field.name!r}: {error}"
             raise CaseError("unreadable_row", message, row_name) from error
         for row, value in zip(rows, values, strict=True):
-            row[field.name] = parse_list(field_name, value) if isinstance(value, str) else value
+            row[field.name] = value
     return rows
 
 
@@ -466,9 +456,7 @@ def _convert_value(value: Any, arrow_type: Any) -> Any:  # noqa: ANN401  whateve
     return value
 
 
-def parquet_rows(
-    path: Path, column: str | None = None, field_by_column: Mapping[str, str] = USUAL_NAMES
-) -> Iterator[Mapping[str, Any] | CaseError]:
+def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str, Any] | CaseError]:
     """Yield the rows of a file or folder, with all columns or only one: mappings, or errors as for `rows_of`.
 
     Rows are numbered in the order of the files' names. One column, that of verdicts, is read in the order in
@@ -490,7 +478,7 @@ def parquet_rows(
     first = 1
     for file in files or [path]:
         for batch in _batches_of_file(file, column):
-            yield from rows_of(batch, first, field_by_column=field_by_column)
+            yield from rows_of(batch, first)
             first += batch.num_rows
 
 

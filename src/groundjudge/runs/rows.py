@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import codecs
 import csv
+import gzip
 import io
 import json
 import re
 import sys
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -16,14 +18,15 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TextIO, TypeAlias, cast
+from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
-from groundjudge.case.data import is_list, is_mapping
-from groundjudge.case.fields import RESERVED, Fields
-from groundjudge.case.paths import FieldPaths, until_found
+from groundjudge.case.data import as_plain, is_absent, is_list, is_mapping
+from groundjudge.case.fields import ALIASES, RESERVED, SIDES, Fields, find_keys
+from groundjudge.case.paths import FieldPaths, until_found, value_at
+from groundjudge.case.shapes import is_blank, try_read_field
 from groundjudge.errors import CaseError, name_list
-from groundjudge.runs.cells import MAX_ROW, field_of_column, parse_list
+from groundjudge.runs.columns import MAX_ROW, field_of_column
 from groundjudge.runs.run import Rows, find_duplicate, id_of
 from groundjudge.text.patterns import compile_when_used
 
@@ -64,8 +67,11 @@ MAX_ARRAY = 4 * MAX_ROW
 MAX_COLUMNS = 10_000
 """Columns of a table: a header of one line may have millions."""
 
-EMPTY_IS_GIVEN = frozenset({"context", "response"})
-"""The columns in which an empty cell is an empty value, not a missing one."""
+GZIP = ".gz"
+"""The suffix of a compressed file, behind that of what is in it."""
+
+ZIP_MAGIC = b"PK\x03\x04"
+"""How a ZIP archive begins, which an .xlsx is."""
 
 ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "#N/A", "NULL", "null", "None", "undefined"})
 """What exports write in place of a value that is missing; `keep_words` takes them for words."""
@@ -78,27 +84,29 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     encoding: str | None = None,
     limit: int | None = None,
     *,
+    rows: str | None = None,
     keep_words: bool = False,
 ) -> Generator[FileRow, None, None]:
-    """Read the rows of a file; "-" is stdin.
+    """Read the rows of a file; "-" is stdin. A file whose name ends in ".gz" is uncompressed on the way.
 
     "jsonl", JSON Lines: one JSON object per line, in UTF-8; blank lines are skipped.
 
-    "json": an array of objects, in UTF-8. It is read as a whole; the other formats are read row by row.
+    "json": an array of objects, in UTF-8; or an object without fields of a case, in which there is one such
+    array, or one that `rows` names. It is read as a whole; the other formats are read row by row.
 
     "csv", in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in
-    the first line, outside of quotation marks. An empty cell is an empty value for the context and the
-    response, and a missing one for any other column; a row of empty cells is skipped. A cell of nothing but
-    None, null, NULL, nan, NaN, NaT, undefined, #N/A or <NA> is missing in any column. A cell that holds a
-    JSON list is read as that list where the column allows one: texts or objects for the context, texts for
-    answers and judges, messages (objects) for query, response and conversation. A column without a name is
-    "column 3 without a name", and is dropped before the first that has one, as pandas' index. "tsv" is the
-    same with tabs.
+    the first line, outside of quotation marks. An empty cell is an empty text; a row of empty cells is
+    skipped. A cell of nothing but None, null, NULL, nan, NaN, NaT, undefined, #N/A or <NA> is None. A column
+    without a name is "column 3 without a name", and is dropped before the first that has one, as pandas'
+    index. "tsv" is the same with tabs.
 
     A row has at most MAX_ROW characters, and a JSON array MAX_ARRAY; what is longer is an error.
 
-    "parquet", which needs PyArrow: a file, or a folder of them. Nulls are missing values, maps and structs
-    mappings, and a JSON list in a cell of text is read as in "csv".
+    "parquet", which needs PyArrow: a file, or a folder of them. Nulls are None, maps and structs mappings.
+
+    A JSON list in a string is read as that list by whatever reads a case of the row, in every format: texts
+    or objects for the context, texts for answers and judges, messages (objects) for query, response and
+    conversation.
 
     Args:
         path: the file.
@@ -109,6 +117,7 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
             checked before the first row. None: UTF-8, and a line that is not is an error of that line only,
             as it is in any case where "utf-8" comes from a pipe.
         limit: read no more rows than this; None: all.
+        rows: the dotted path to the array of rows in a JSON file, such as "results.results".
         keep_words: whether "None", "null", "nan" and the like in a cell of a table are text: set it where
             they are answers.
 
@@ -123,8 +132,15 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
             source that can be read only once.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    file = CaseFile(path, frozenset(), file_format, fields or {}, encoding, limit, keep_words=keep_words)
-    return file.rows()
+    return CaseFile(
+        path,
+        file_format=file_format,
+        fields=fields or {},
+        encoding=encoding,
+        limit=limit,
+        array=rows,
+        keep_words=keep_words,
+    ).rows()
 
 
 def can_read_again(path: str | Path) -> bool:
@@ -133,10 +149,11 @@ def can_read_again(path: str | Path) -> bool:
 
 
 def format_of(path: str | Path) -> FileFormat:
-    """Return the format of a file by its name; a folder is one of Parquet files."""
+    """Return the format of a file by its name, without ".gz"; a folder is one of Parquet files."""
     if Path(path).is_dir():
         return "parquet"
-    return FORMATS.get(Path(path).suffix.casefold(), "jsonl")
+    name = Path(path).name.casefold().removesuffix(GZIP)
+    return FORMATS.get(Path(name).suffix, "jsonl")
 
 
 @dataclass
@@ -150,9 +167,11 @@ class CaseFile:
         fields: fields that are elsewhere in a row, each with its path.
         encoding: of its text, as for `read_rows`.
         limit: how many rows are read; None: all.
+        array: the path to the array of rows in a JSON file, as `rows` of `read_rows`.
         keep_words: whether the words of `ABSENT` are text in a table, as for `read_rows`.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
+        n_blank_contexts: how many have a context, and nothing in it.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
         kept_rows: the rows kept so far, by id.
     """
@@ -163,9 +182,11 @@ class CaseFile:
     fields: FieldPaths = field(default_factory=dict[str, str])
     encoding: str | None = None
     limit: int | None = None
+    array: str | None = field(default=None, kw_only=True)
     keep_words: bool = field(default=False, kw_only=True)
     n_read: int = 0
     n_unreadable: int = 0
+    n_blank_contexts: int = 0
     keys: set[str] = field(default_factory=set[str])
     kept_rows: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
@@ -176,6 +197,8 @@ class CaseFile:
                 yield row
                 continue
             self.n_read += 1
+            if _has_blank_context(row):
+                self.n_blank_contexts += 1
             if len(self.keys) < MAX_KEYS:
                 self.keys.update(key for key, value in row.items() if value is not None)
             case_id = id_of(row, number)
@@ -191,10 +214,10 @@ class CaseFile:
         paths = checked_fields.paths
         # Where the file can be read twice, a wrong path is reported before anything is judged.
         if paths and can_read_again(self.path):
-            with closing(self._rows_in_file(paths)) as rows_to_check:
+            with closing(self._rows_in_file()) as rows_to_check:
                 for _ in until_found(rows_to_check, paths, self._name):
                     pass
-        rows = self._rows_in_file(paths)
+        rows = self._rows_in_file()
         # Of a pipe a wrong path is reported after its last row: `until_found` yields the rows while it looks.
         all_rows = chain(until_found(rows, paths, self._name), rows)
         for row in islice(all_rows, self.limit):
@@ -241,11 +264,16 @@ class CaseFile:
         """What error messages call the file."""
         return "stdin" if str(self.path) == STDIO else str(self.path)
 
-    def _rows_in_file(self, paths: FieldPaths = MappingProxyType({})) -> Generator[FileRow, None, None]:
-        """Yield the rows as they are in the file; `paths` tell which columns of a table are fields."""
-        field_by_column = {column: field_name for field_name, column in paths.items()}
+    def _rows_in_file(self) -> Generator[FileRow, None, None]:
+        """Yield the rows as they are in the file."""
+        if self.array is not None and self._format != "json":
+            message = (
+                f"{self._name}: `rows` names an array in a JSON file, and this is read as {self._format}: "
+                "leave `rows` out, or pass the format json"
+            )
+            raise CaseError("unreadable_file", message, "rows")
         if self._format == "parquet":
-            yield from self._parquet_rows(field_by_column)
+            yield from self._parquet_rows()
             return
         # The reader of tables needs line breaks as they are, those inside of cells too.
         newline = "" if self._format in DELIMITERS else "\n"
@@ -255,21 +283,21 @@ class CaseFile:
                     if not line.isspace():
                         yield parse_row(line, f"line {number}")
             elif self._format == "json":
-                entries = _parse_array(text.read(MAX_ARRAY + 1), self._name)
+                entries = _parse_array(text.read(MAX_ARRAY + 1), self._name, self.array)
                 for number, entry in enumerate(entries, 1):
                     yield _object_or_error(entry, f"item {number}")
             else:
-                yield from _table_rows(text, self._format, field_by_column, keep_words=self.keep_words)
+                yield from _table_rows(text, self._format, keep_words=self.keep_words)
 
-    def _parquet_rows(self, field_by_column: Mapping[str, str]) -> Iterator[FileRow]:
-        """The rows of a Parquet file; the mapping says which columns are which fields."""
+    def _parquet_rows(self) -> Iterator[FileRow]:
+        """The rows of a Parquet file."""
         is_stdin = str(self.path) == STDIO
         if not can_read_again(self.path) and (is_stdin or Path(self.path).exists()):
             message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
             raise CaseError("unreadable_file", message, str(self.path))
         from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
-        return parquet_rows(Path(self.path), field_by_column=field_by_column)
+        return parquet_rows(Path(self.path))
 
     @contextmanager
     def text(self, newline: str) -> Generator[TextIO, None, None]:
@@ -283,14 +311,19 @@ class CaseFile:
         else:
             encoding, errors = self.encoding, "strict"
         is_stdin = str(self.path) == STDIO
-        with nullcontext(sys.stdin.buffer) if is_stdin else Path(self.path).open("rb") as file:
+        with nullcontext(sys.stdin.buffer) if is_stdin else self._open() as file:
             text = io.TextIOWrapper(file, encoding, errors, newline)
             try:
                 yield text
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                message = (
+                    f"{self._name} cannot be uncompressed ({error}): copy it again, or compress it again"
+                )
+                raise CaseError("unreadable_file", message, str(self.path)) from error
             except UnicodeError as error:
                 why = getattr(error, "reason", error)  # UTF-16 without a byte order mark gives none
                 remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
-                if can_read_again(self.path) and _has_utf8_mark(self.path):
+                if can_read_again(self.path) and self._begins_with(codecs.BOM_UTF8):
                     remedy = (
                         "its byte order mark says that it is UTF-8: correct what is not, or read it from a "
                         "pipe, of which only the rows that are not UTF-8 are errors"
@@ -299,6 +332,27 @@ class CaseFile:
                 raise CaseError("unreadable_file", message, "encoding") from error
             finally:
                 text.detach()  # closing the text would close stdin
+
+    def _open(self) -> BinaryIO:
+        """Open the file, uncompressed.
+
+        Raises:
+            CaseError: `unreadable_file`: it is a workbook.
+        """
+        path = Path(self.path)
+        if path.is_file() and self._begins_with(ZIP_MAGIC):
+            message = (
+                f"{self._name} is a workbook (.xlsx) or another ZIP archive, and not text: save the sheet as "
+                "CSV UTF-8, and give that file"
+            )
+            raise CaseError("unreadable_file", message, str(self.path))
+        if path.suffix.casefold() == GZIP:
+            return cast("BinaryIO", gzip.open(path, "rb"))
+        return path.open("rb")
+
+    def _begins_with(self, magic: bytes) -> bool:
+        with Path(self.path).open("rb") as file:
+            return file.read(len(magic)) == magic
 
     def _check_encoding(self, encoding: str) -> None:
         """Make sure that an encoding exists, and that the whole of a file of text is in it.
@@ -315,7 +369,7 @@ class CaseFile:
         if self._format == "parquet" or not can_read_again(self.path):
             return
         # Any bytes are text in cp1252: UTF-8 would become nonsense without an error.
-        if not codecs.lookup(encoding).name.startswith("utf-8") and _has_utf8_mark(self.path):
+        if not codecs.lookup(encoding).name.startswith("utf-8") and self._begins_with(codecs.BOM_UTF8):
             message = f"{self._name} is not in {encoding}: it begins with the byte order mark of UTF-8"
             raise CaseError("unreadable_file", message, "encoding")
         with self.text("\n") as lines:
@@ -330,10 +384,14 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
         yield row
 
 
-def _has_utf8_mark(path: str | Path) -> bool:
-    """Whether a file begins with the byte order mark of UTF-8."""
-    with Path(path).open("rb") as file:
-        return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+def _has_blank_context(row: Mapping[str, Any]) -> bool:
+    """Whether a row gives a context, itself or on a side of an exchange, and all that it gives is blank."""
+    values: list[object] = []
+    for part in (row, *(row.get(side) for side in SIDES)):
+        if is_mapping(part):
+            values += [as_plain(part[key]) for key in find_keys(part, "context")]
+    contexts = [try_read_field("context", value) for value in values if not is_absent(value)]
+    return bool(contexts) and is_blank(contexts)
 
 
 def _check_utf8(text: str, where: str = "") -> None:
@@ -349,8 +407,13 @@ def _check_utf8(text: str, where: str = "") -> None:
         raise
 
 
-def _parse_array(text: str, name: str) -> Sequence[Any]:
-    """Parse a JSON array.
+def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
+    """Parse a JSON array, or an object with such an array in it.
+
+    Args:
+        text: the JSON.
+        name: what errors call the file.
+        path: where in the object the array is; None: where the only one is.
 
     Raises:
         CaseError: `unreadable_file`, if the file is something else.
@@ -367,19 +430,54 @@ def _parse_array(text: str, name: str) -> Sequence[Any]:
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
         what = f"it is not JSON: {error}"
     else:
-        if is_list(data):
+        if is_mapping(data):
+            return _array_in(data, name, path)
+        if is_list(data) and path is None:
             return data
         what = f"it is a single value ({type(data).__name__})"
-        if is_mapping(data):
-            what = (
-                f"it is a single object with the keys {name_list(data) or 'none'}: write the array alone, "
-                'which pandas does with the orient "records"'
-            )
+        if is_list(data):
+            what = "it is an array, in which `rows` names nothing: leave `rows` out"
     message = (
         f"{name}: a JSON file must be an array of objects, but {what}. "
         "If each line is an object, use --format jsonl"
     )
     raise CaseError("unreadable_file", message, name)
+
+
+def _array_in(data: Mapping[str, Any], name: str, path: str | None) -> Sequence[Any]:
+    """Return the array of rows in an object: that at the path, or the only one.
+
+    Raises:
+        CaseError: `unreadable_file`, if there is none, or several and no path.
+    """
+    arrays = dict(_find_arrays(data))
+    if path is not None:
+        rows = value_at(data, path)
+        if is_list(rows):
+            return rows
+        fault = f"there is no array at {path}, which `rows` names"
+    elif len(arrays) == 1 and not find_keys(data, *ALIASES, "messages"):
+        (rows,) = arrays.values()
+        return rows
+    else:
+        fault = f"it is a single object with the keys {name_list(data) or 'none'}"
+    remedy = (
+        'write an array of objects, which pandas does with the orient "records", or use --format jsonl if '
+        "each line is an object"
+    )
+    if arrays:
+        remedy = f"if rows are in an array in it, name that with `rows`, which can be {name_list(arrays)}"
+    raise CaseError("unreadable_file", f"{name}: {fault}: {remedy}", "rows")
+
+
+def _find_arrays(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
+    """Find the arrays with objects in an object, and in the objects in it, each with its dotted path."""
+    for key, value in data.items():
+        path = f"{prefix}{key}"
+        if is_mapping(value):
+            yield from _find_arrays(value, f"{path}.")
+        elif is_list(value) and any(is_mapping(entry) for entry in value):
+            yield path, value
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -428,15 +526,12 @@ def parse_row(line: str, line_name: str) -> FileRow:
     return _object_or_error(row, line_name)
 
 
-def _table_rows(
-    text: TextIO, kind: FileFormat, field_by_column: Mapping[str, str], *, keep_words: bool
-) -> Iterator[FileRow]:
+def _table_rows(text: TextIO, kind: FileFormat, *, keep_words: bool) -> Iterator[FileRow]:
     """Yield the rows of a table.
 
     Args:
         text: the table.
         kind: "csv" or "tsv".
-        field_by_column: columns that are fields under other names; see `field_of_column`.
         keep_words: whether the words of `ABSENT` are text.
     """
     absent_words = frozenset[str]() if keep_words else ABSENT
@@ -461,7 +556,7 @@ def _table_rows(
         elif len(record) > len(names):
             yield _unreadable(row_name, f"{len(record)} cells, but the header has {len(names)}")
         elif any(cell.strip() for cell in record):
-            yield _row_of(names, record, field_by_column, absent_words)
+            yield _row_of(names, record, absent_words)
 
 
 def _column_names(header: Sequence[str]) -> list[str]:
@@ -568,31 +663,18 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
             yield row_name, record
 
 
-def _row_of(
-    names: Sequence[str],
-    record: Sequence[str],
-    field_by_column: Mapping[str, str],
-    absent_words: Collection[str],
-) -> dict[str, object]:
-    """Read the cells that have a value, each as its column demands.
-
-    The names ["id", "context"] and the record ["7", '["A", "B"]'] give {"id": "7", "context": ["A", "B"]}.
+def _row_of(names: Sequence[str], record: Sequence[str], absent_words: Collection[str]) -> dict[str, object]:
+    """Read the cells of a record: an empty one is an empty text, one of the absent words is None.
 
     Args:
         names: the names of the columns; cells of columns without a name are dropped.
         record: the cells.
-        field_by_column: columns that are fields under other names; an empty cell of one is None.
         absent_words: words that are not values, such as "NaN".
     """
     row: dict[str, object] = {}
     for name, cell in zip(names, record, strict=False):  # a record may end early
-        field_name = field_of_column(name, field_by_column)
-        text = cell.strip()
-        has_value = text not in absent_words and (text != "" or field_name in EMPTY_IS_GIVEN)
-        if name and has_value:
-            row[name] = parse_list(field_name, cell)
-        elif name in field_by_column:  # so that the path of the field is not taken for a misspelt one
-            row[name] = None
+        if name:
+            row[name] = None if cell.strip() in absent_words else cell
     return row
 
 

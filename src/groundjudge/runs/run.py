@@ -10,6 +10,7 @@ from functools import partial
 from typing import Annotated, Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
+from groundjudge.case.cells import read_list
 from groundjudge.case.data import as_plain, find_key, is_absent, is_list
 from groundjudge.case.fields import id_in
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
@@ -417,7 +418,7 @@ def _judges_of_row(
     """
     row_names = as_plain(_judges_in(row))
     if isinstance(row_names, str):
-        row_names = [name.strip() for name in row_names.split(",") if name.strip()]
+        row_names = read_list(row_names, str) or _split_names(row_names)
         if not row_names:  # an empty cell of a table names nobody
             return judges, {}
     if is_absent(row_names):
@@ -435,6 +436,11 @@ def _judges_of_row(
         message = f"the row names an unknown judge {name!r}; the known judges are {', '.join(known_names)}"
         unknown_judges[name] = CaseError("unknown_judge", message, "judges")
     return judges_of_row, unknown_judges
+
+
+def _split_names(text: str) -> list[str]:
+    """Return the names in a text, with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _judges_in(row: Case | Mapping[str, Any]) -> object:

@@ -1,0 +1,84 @@
+"""A list in a string, as which a cell of a table holds one; it is read alike in any container."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from groundjudge.case.data import is_absent, is_list
+from groundjudge.errors import CaseError
+from groundjudge.text.patterns import compile_when_used
+
+STRING = r"""(?:'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))"""
+LIST_OF_TEXTS = compile_when_used(
+    rf"\[\s*(?:(?:(?:{STRING}|None|nan)[\s,]*)++\]?\s*\Z|\{{\s*['\"]|\w+\(\w+=)"
+)
+"""A list of texts, also a cut-off one, or how a list of mappings or objects begins, in Python or JSON."""
+
+LIST_OF_MESSAGES = compile_when_used(r"""\[\s*(?:\{\s*(['"])role\1\s*:|\w*Message\()""")
+"""How a list of chat messages begins, in Python or JSON."""
+
+
+def read_list(text: str, *types: type) -> Sequence[Any] | None:
+    """Return the JSON list that a string is; None if it is none, or has entries of other types.
+
+    An entry may also be absent, which whoever reads the entries refuses as in any list.
+    """
+    values = _parse(text)
+    if not is_list(values):
+        return None
+    for value in values:
+        if not isinstance(value, types) and not is_absent(value):
+            return None
+    return values
+
+
+def read_documents(field: str, text: str) -> object:
+    """Return the list of documents that a string is; otherwise the string, which is a document.
+
+    Raises:
+        CaseError: `context_unreadable`, or `field_unreadable` of another field: it is a list, but not JSON.
+    """
+    values = read_list(text, str, dict)
+    if values is not None:
+        return values
+    if _parse(text) is None and LIST_OF_TEXTS.match(text.lstrip()):
+        code = "context_unreadable" if field == "context" else "field_unreadable"
+        raise CaseError(code, _why_no_list(field, text), field)
+    return text
+
+
+def refuse_messages(field: str, text: str) -> None:
+    """Refuse a string that is a list of chat messages, but not JSON.
+
+    Raises:
+        CaseError: `field_unreadable`.
+    """
+    if _parse(text) is None and LIST_OF_MESSAGES.match(text.lstrip()):
+        raise CaseError("field_unreadable", _why_no_list(field, text), field)
+
+
+def _parse(text: str) -> object:
+    """Parse a string that begins like a list; None if it is not JSON, the string if more than a list."""
+    stripped = text.strip()
+    if not stripped.startswith("["):
+        return text
+    try:
+        # Not strict: spreadsheets leave line breaks in strings as they are.
+        value, end = json.JSONDecoder(strict=False).raw_decode(stripped)
+    except (ValueError, RecursionError):  # "[1] says so" is a list and more; "[red] says so" is no JSON
+        return None
+    if end < len(stripped):
+        return text
+    return cast("object", value)
+
+
+def _why_no_list(field: str, text: str) -> str:
+    fault = "a list that is cut off: export it whole"
+    if text.rstrip().endswith("]"):
+        fault = (
+            "a list as Python writes it, and pandas into CSV: read it with ast.literal_eval, and give the "
+            "list or write it with json.dumps"
+        )
+    return f"{field} is {fault}; if it is one text, give a list of that text: {text[:60]!r}"
