@@ -82,10 +82,11 @@ def test_the_first_rows_of_each_kind_are_shown_and_figures_are_of_all(command: I
     write_verdicts("v.jsonl", [*passed, *failed, error("20", "timeout")])
     write_rows("cases.jsonl", [{"id": place, "response": f"r{place}", "context": "c"} for place in range(21)])
     write_rows("l.jsonl", [{"id": place, "label": int(place < 10 or place == 19)} for place in range(20)])
-    result = command("report", "v.jsonl", "--cases", "cases.jsonl", "--labels", "l.jsonl", "--rows", "3")
+    result = command("report", "v.jsonl", "--cases", "cases.jsonl", "--labels", "l.jsonl", "--most-rows", "3")
     assert result.stdout.startswith("report.html: 8 verdicts, 8 cases, ")
-    assert "the table has 8 of 21 verdicts, the first 3 of each kind (--rows); all figures are of all" in (
-        result.stdout
+    assert (
+        "the table has 8 of 21 verdicts, the first 3 of each kind (--most-rows); all figures are of all"
+        in (result.stdout)
     )
     page = Path("report.html").read_text()
     responses = [place for place in range(21) if f'"response":"r{place}"' in page]

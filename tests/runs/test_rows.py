@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -309,6 +310,41 @@ def test_the_rows_in_an_object_are_those_of_its_only_array_or_of_the_named_one(
     with pytest.raises(CaseError, match="unreadable_file") as raised:
         list(read_rows(file, rows=path))
     assert expected in raised.value.message
+
+
+SIDES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
+    # a row, and what of it is read otherwise
+    "an export of LangSmith": (
+        {
+            "id": "1",
+            "inputs": '{"q": "When?"}',
+            "outputs": '{"answer": "At 9."}',
+            "metadata": '{"split": "a"}',
+        },
+        {"inputs": {"q": "When?"}, "outputs": {"answer": "At 9."}, "metadata": {"split": "a"}},
+    ),
+    "an answer in JSON": ({"inputs": "When?", "outputs": '{"answer": "At 9."}'}, {}),
+    "a question in JSON": ({"inputs": '{"q": 1}', "outputs": "What is this?"}, {}),
+    "cut off": ({"inputs": '{"q": "When?"}', "outputs": '{"answer": "At'}, {}),
+    "metadata alone": ({"query": "q", "metadata": '{"a": 1}'}, {}),
+}
+
+
+@pytest.mark.parametrize(("row", "changes"), SIDES.values(), ids=SIDES)
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
+def test_inputs_and_outputs_that_are_json_objects_in_strings_are_these_objects(
+    tmp_path: Path, name: str, row: dict[str, Any], changes: Mapping[str, Any]
+) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps(row))
+    if name == "rows.csv":
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([[*row], [*row.values()]])
+    assert list(read_rows(path)) == [{**row, **changes}]
+    if changes:
+        (read_row,) = read_rows(path, fields={"query": "inputs.q"})
+        assert not isinstance(read_row, CaseError)
+        assert read_row["query"] == "When?"
 
 
 def test_rows_are_named_in_json_only(tmp_path: Path) -> None:

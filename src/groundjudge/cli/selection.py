@@ -317,7 +317,7 @@ def _as_pairs(bounds: object) -> object:
     return bounds
 
 
-def take_fitting(judges: Sequence[AnyJudge], rows: CaseFile) -> tuple[Sequence[AnyJudge], list[str]]:
+def take_fitting(judges: list[AnyJudge], rows: CaseFile) -> tuple[list[AnyJudge], list[str]]:
     """Take the judges for which some row has all inputs but the response, with a line that names the others.
 
     Those of a pipe, which is read once, are all; and so are they where no row has the inputs of any.

@@ -69,7 +69,7 @@ EarlierVerdicts = Annotated[
 MostRows = Annotated[
     int,
     typer.Option(
-        "--rows",
+        "--most-rows",
         metavar="N",
         min=1,
         help="How many verdicts of each kind (judge, outcome, and whether people agree) the table has at "
@@ -145,7 +145,7 @@ def report(
     if n_shown < n_verdicts:
         notes.append(
             f"the table has {n_shown:,} of {n_verdicts:,} verdicts, the first {most_rows:,} of each kind "
-            "(--rows); all figures are of all verdicts"
+            "(--most-rows); all figures are of all verdicts"
         )
     for message in unreadable:
         notes.append(f"{cases}: {message}")

@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -265,6 +265,12 @@ class CaseFile:
         return "stdin" if str(self.path) == STDIO else str(self.path)
 
     def _rows_in_file(self) -> Generator[FileRow, None, None]:
+        """Yield the rows of the file, before fields are looked for in them."""
+        with closing(self._raw_rows()) as rows:
+            for row in rows:
+                yield row if isinstance(row, CaseError) else _parse_sides(row)
+
+    def _raw_rows(self) -> Generator[FileRow, None, None]:
         """Yield the rows as they are in the file."""
         if self.array is not None and self._format != "json":
             message = (
@@ -382,6 +388,22 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
     iterator = iter(rows)
     while (row := await asyncio.to_thread(next, iterator, None)) is not None:
         yield row
+
+
+def _parse_sides(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with objects for the sides of an exchange that are JSON objects in strings, as in a table.
+
+    Only if both inputs and outputs are: what an application answered may be JSON by itself.
+    """
+    sides: dict[str, Any] = {}
+    for name in (*SIDES, "metadata"):
+        text = row.get(name)
+        if isinstance(text, str) and text.lstrip().startswith("{"):
+            with suppress(ValueError, RecursionError):
+                sides[name] = json.loads(text)
+    if "inputs" in sides and "outputs" in sides:
+        return {**row, **sides}
+    return row
 
 
 def _has_blank_context(row: Mapping[str, Any]) -> bool:
