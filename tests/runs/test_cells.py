@@ -80,6 +80,11 @@ TEXTS: Mapping[str, tuple[str, str, Any]] = {
     "known answers": ("answers", '["a", "b"]', ["a", "b"]),
     "one known answer": ("answers", "a, b", ["a, b"]),
     "a reference in brackets": ("reference", '["a"]', '["a"]'),
+    "a tool's message as the answer": (
+        "response",
+        '[{"role": "tool", "content": "At 9."}]',
+        Refused("field_unreadable: not one of the assistant alone"),
+    ),
     "a blank query": ("query", " ", " "),
     "a question as messages": ("query", json.dumps(QUESTION), QUESTION),
     "a conversation": ("conversation", json.dumps(WITH_TOOL), WITH_TOOL),

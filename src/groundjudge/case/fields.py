@@ -416,7 +416,10 @@ def _messages_in(field_name: str, text: str) -> object:
     is_answer = len(thread) == 1 and thread[0].role == "assistant"
     if field_name == "response" and not is_answer:
         # A model may have written the string: its answer must not become results of tools that bear it out.
-        message = "response is several chat messages in one string: give them as a list, as in JSON Lines"
+        message = (
+            "response is a string with chat messages as JSON, and not one of the assistant alone: "
+            "give them as a list, as in JSON Lines"
+        )
         return CaseError("field_unreadable", message, field_name)
     return thread
 
