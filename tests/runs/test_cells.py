@@ -96,6 +96,8 @@ TEXTS: Mapping[str, tuple[str, str, Any]] = {
     ),
     "an answer in JSON": ("response", '[{"city": "Rome"}]', '[{"city": "Rome"}]'),
     "an answer in JSON, cut off": ("response", '[{"city": "Ro', '[{"city": "Ro'),
+    "an answer of an empty list": ("response", "[]", "[]"),
+    "a conversation without messages": ("conversation", "[]", []),
     "texts are no messages": ("response", '["a", "b"]', '["a", "b"]'),
     "messages that are cut off": ("query", '[{"role": "user", "cont', CUT_MESSAGES),
     "messages as Python writes them": (

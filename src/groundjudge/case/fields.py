@@ -410,6 +410,8 @@ def _messages_in(field_name: str, text: str) -> object:
     except CaseError as error:
         return error
     values = read_list(text, dict)
+    if values is not None and not values and field_name != "response":
+        return values  # an answer of "[]" is a text
     thread = None if values is None else read_chat(values)
     if thread is None:
         return text
