@@ -117,7 +117,7 @@ JUDGES = [*names(), *OTHERS, "cascade", *BY_DECISIONS, CITED]
 
 ENDPOINT_CODES = (
     *("timeout", "connection", "rate_limited", "quota"),
-    *("auth", "bad_request", "not_found", "server"),
+    *("auth", "bad_request", "not_found", "refused", "server", "too_long"),
 )
 """The codes of a model's errors."""
 

@@ -241,8 +241,7 @@ class ModelError(GroundjudgeError):
         "auth": "The endpoint rejects the key (status 401 or 403). "
         "Check that the key in `OPENAI_API_KEY` or `api_key=` belongs to `OPENAI_BASE_URL` or `base_url=`.",
         "bad_cache": "The file of `--cache` or `CachedModel` cannot be opened, or is no cache. Name another.",
-        "bad_request": "The endpoint rejects the request: its parameters, its length or its content. "
-        "Read the endpoint's words in the message.",
+        "bad_request": "The endpoint rejects the request. Read the endpoint's words in the message.",
         "budget": "The run has used the calls or tokens that it may use. "
         "Continue with `--resume` and a higher limit: `--max-calls`, `--max-tokens`.",
         "cancelled": "The batch was cancelled before it reached the request. "
@@ -251,7 +250,8 @@ class ModelError(GroundjudgeError):
         "Check that it is up and that `OPENAI_BASE_URL` or `base_url=` points to it. If it answers other "
         "requests, as the message says then, look at the row: a firewall or a fault cuts its connection.",
         "expired": "The batch ended, mostly after 24 hours, before this request. As for `cancelled`.",
-        "failed": "What you passed as a model raised an exception. Read that exception in the message.",
+        "failed": "What you passed as a model raised an exception, or returned what holds no reply. "
+        "Do what the message says, or read the exception in it.",
         "no_batches": "The model's provider has no batches that the library can use. "
         "Take one of [these](batches.md), or write the requests with `groundjudge batch write`.",
         "no_endpoint": "No key and no endpoint are configured, or no client can be built from them. "
@@ -271,12 +271,15 @@ class ModelError(GroundjudgeError):
         "redirected": "The endpoint points to another address (status 301, 302, 303, 307 or 308), and "
         "nothing was sent there: prompts and keys go to the address that you named. If they may go to the "
         "other one, name that: `OPENAI_BASE_URL`, `base_url=`.",
+        "refused": "A content filter of the endpoint rejects the request. "
+        "Look at the case, or let another model judge it.",
         "server": "The endpoint has a fault (status 500 or above), or its response is not a chat completion. "
         "Try again with `--resume`; if it stays, check that the base URL points to a chat completions API.",
         "timeout": "The endpoint did not answer in time, or the row's `deadline=` has passed. "
         "Raise `timeout=` of the model or `--deadline`, or send fewer requests at a time.",
-        "too_long": "The case is longer than a decision model can take: its context, its questions or one of "
-        "its documents. Judge a shorter response, or give fewer or shorter documents.",
+        "too_long": "The request is longer than the model can take: the case, the questions of a decision "
+        "model, or the room for the reply that `max_tokens` asks for besides. Judge a shorter response, give "
+        "fewer or shorter documents, or lower `max_tokens`.",
         "unanswered": "The results of the batches have no line for the request, or the next judge of a "
         "cascade has not been asked yet. As for `cancelled`.",
         "unknown_model": "What was passed as a model cannot be used as one, or its package is not installed. "

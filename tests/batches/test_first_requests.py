@@ -250,7 +250,7 @@ def test_rows_that_are_rejected_for_their_text_do_not_say_what_is_refused(
     run.collect()
     expected: dict[str, Any] = {**ALL}
     for number in rejected:
-        expected[str(number)] = "bad_request"
+        expected[str(number)] = "refused"
     assert run.results() == expected
     assert "This content was flagged" in str(run.verdicts()[0].error)
 

@@ -40,7 +40,8 @@ PLANS: Mapping[str, tuple[Callable[[str], Sequence[Answer]], str | None, int]] =
     "fault-once": (lambda judge: [Status(500, retry_after=SOON), GOOD[judge]], None, 1),
     "cut-once": (lambda judge: [Cut(), GOOD[judge]], None, 1),
     "no-json": (lambda _: [Raw(b"<html>")], "server", 1),
-    "bad-request": (lambda _: [Status(400, "The prompt is too long.")], "bad_request", 1),
+    "bad-request": (lambda _: [Status(400, "The prompt is odd.")], "bad_request", 1),
+    "too-long": (lambda _: [Status(400, "The prompt is too long.")], "too_long", 1),
 }
 PLAN_NAMES = {plan.replace("-", ""): plan for plan in PLANS}
 """The plans by their names without hyphens, as they stand in a response."""

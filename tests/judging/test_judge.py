@@ -737,7 +737,7 @@ def test_a_message_that_was_cut_off_gives_no_verdict(message: object) -> None:
         pytest.param(
             returns(4),
             "failed",
-            "must be a text, a mapping or have .content, not int",
+            "returned an object of the class int, which holds no reply",
             id="returns a number",
         ),
     ],

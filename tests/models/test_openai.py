@@ -289,7 +289,6 @@ RAW = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.
 MISTRAL = {"object": "error", "message": {"detail": [EXTRA]}, "type": "invalid_request_error", "code": None}
 NO_FORMAT = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
 NEW = "max_completion_tokens"
-VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum context length is 90 tokens."
 
 
 @pytest.mark.parametrize(
@@ -376,11 +375,6 @@ def assert_learned(
 @pytest.mark.parametrize(
     ("answer", "n_requests"),
     [
-        pytest.param(Status(400, VLLM), 1, id="prompt too long"),
-        pytest.param(
-            Status(400, "temperature: this was flagged", "content_filter"), 1, id="content that is filtered"
-        ),
-        pytest.param(Status(400, "temperature", "context_length_exceeded"), 1, id="too long by its code"),
         pytest.param(Status(400, "the temperatures are wrong"), 1, id="no word"),
         pytest.param(
             Status(400, "Invalid 'temperature': above maximum", param="temperature"),

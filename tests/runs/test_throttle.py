@@ -226,7 +226,7 @@ def test_moderation_error_does_not_end_the_run(words: str) -> None:
     with StandIn([Status(403, words), GOOD]) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
         verdicts = list(run(judge, rows(9), concurrency=1))
-    assert codes(verdicts) == {"bad_request": 1, "ok": 8}
+    assert codes(verdicts) == {"refused": 1, "ok": 8}
 
 
 # Budget

@@ -74,7 +74,8 @@ class AnthropicBatches:
 
     def line(self, pending: PendingRequest) -> str:
         """A request in Anthropic's form."""
-        params = params_of(pending.model.name, pending.request.messages, pending.parameters)
+        request = pending.accepted
+        params = params_of(pending.model.name, request.messages, request.parameters)
         return to_json({"custom_id": pending.custom_id, "params": params}).decode()
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:  # noqa: ARG002  the protocol's

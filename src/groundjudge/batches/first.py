@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from groundjudge.batches.replay import Answer, PendingRequest
+from groundjudge.batches.replay import REJECTED, Answer, PendingRequest
 from groundjudge.batches.state import State
 from groundjudge.errors import ModelError
 from groundjudge.files import replace_file
@@ -116,7 +116,7 @@ class FirstRequests:
             reply = shared_loop().run(model.acomplete, request)
         except ModelError as error:
             self._n_rejections[kind] += 1
-            if error.code == "bad_request" and self._n_rejections[kind] < TRIES:
+            if error.code in REJECTED and self._n_rejections[kind] < TRIES:
                 self.rejected.append(pending)
                 return True
             message = (

@@ -24,9 +24,15 @@ from groundjudge.batches.replay import (
 )
 from groundjudge.case.case import Case
 from groundjudge.case.data import is_mapping
-from groundjudge.errors import CaseError, code_of_status
+from groundjudge.errors import CaseError
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.failure import FIRST_ERROR_STATUS, message_of, model_error, no_reply
+from groundjudge.models.failure import (
+    FIRST_ERROR_STATUS,
+    code_of_answer,
+    message_of,
+    model_error,
+    no_reply,
+)
 from groundjudge.models.redaction import forms_of, redact, remove_secrets
 from groundjudge.models.secret_values import Secrets
 from groundjudge.replies.reply import Reply, completion_of
@@ -54,7 +60,8 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
         pending: the request.
         url: the path of the endpoint, as the provider wants it.
     """
-    body = {"model": pending.model.name, "messages": pending.request.messages, **pending.parameters}
+    request = pending.accepted
+    body = {"model": pending.model.name, "messages": request.messages, **request.parameters}
     line = {"custom_id": pending.custom_id, "method": "POST", "url": url, "body": body}
     return to_json(line).decode()  # several times as fast as json.dumps
 
@@ -118,12 +125,14 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
     match result:
         case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR_STATUS:
             fault = response.get("body") or result.get("error")  # vLLM has it beside the response
-            return model_error(code_of_status(status), f"{origin}{status}: {message_of(fault)}", model)
+            code = code_of_answer(status, fault) or "server"
+            return model_error(code, f"{origin}{status}: {message_of(fault)}", model)
         case {"response": {} as response}:
             body = response.get("body", response)  # some servers leave the body out
             reply = completion_of(body)
             if reply is None:
-                return model_error("server", f"{origin}{no_reply(body)}", model)
+                code = code_of_answer(None, body) or "server"
+                return model_error(code, f"{origin}{no_reply(body)}", model)
             return reply
         case _:
             fault = result["error"]

@@ -19,7 +19,7 @@ from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.judging.conversation import Step, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
-from groundjudge.models.failure import model_error
+from groundjudge.models.failure import ROW_REMEDIES, model_error
 from groundjudge.models.unsupported_parameters import apply_refusals, refusals_of
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
@@ -33,8 +33,8 @@ Answer: TypeAlias = Reply | ModelError
 Answers: TypeAlias = Callable[[str], Answer | None]
 """The answer to the request with that `custom_id`; None if there is none yet."""
 
-REJECTED = "bad_request"
-"""The code of a request that need not be sent again."""
+REJECTED = {"bad_request", *ROW_REMEDIES}
+"""The codes of a request that need not be sent again."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class PendingRequest:
     why: GroundjudgeError | None = None
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """What is sent along with the messages: the request's parameters as the model accepts them."""
-        return apply_refusals(self.request.parameters, refusals_of(self.model))
+    def accepted(self) -> Request:
+        """The request as the model accepts it."""
+        return apply_refusals(self.request, refusals_of(self.model))
 
 
 def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tuple[PendingRequest, ...]]:
@@ -89,7 +89,7 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
         message = f"{model.name}: no batch answered the request {name}"
         error = why or model_error("unanswered", message, model.name)
         # The next judge of a cascade waits until this one cannot answer any more.
-        error.is_pending = error.code != REJECTED
+        error.is_pending = error.code not in REJECTED
         raise error
 
     verdict = without_waiting(judge.aevaluate(case, around, find_reply))
@@ -159,7 +159,7 @@ def pending_requests(
             n_useful = 0
             new_requests: dict[str, PendingRequest] = {}
             for request in pending:
-                if request.why and request.why.code == REJECTED:
+                if request.why and request.why.code in REJECTED:
                     continue  # the endpoint would reject it again
                 n_useful += 1
                 # Equal rows share a request, and votes of one panel can too.

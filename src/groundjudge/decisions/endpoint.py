@@ -15,15 +15,11 @@ from groundjudge.case.data import is_list, is_mapping, is_number
 from groundjudge.decisions.forms import FORMS, find_excess, most_questions
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.way import DecisionWay
-from groundjudge.errors import ModelError
-from groundjudge.models.failure import TOO_LONG, message_in, model_error, without_echo
+from groundjudge.models.failure import ROW_REMEDIES, model_error, without_echo
 from groundjudge.models.openai import Connection, EndpointModel
 from groundjudge.models.unsupported_parameters import negotiate
 from groundjudge.replies.reply import Reply, usage_of
 from groundjudge.rubric.rubric import Request
-
-JUDGE_LESS = "judge a shorter response, or give fewer or shorter documents"
-"""What the user can do about a request that is too long."""
 
 
 class DecisionModel(EndpointModel):
@@ -102,31 +98,17 @@ class DecisionModel(EndpointModel):
         body = self._form.body(self._name_at_endpoint, inquiry)
         excess = find_excess(self._form, self._name_at_endpoint, inquiry, body)
         if excess:
-            raise self._connection.error("too_long", f"{self.name}: {excess} ({JUDGE_LESS})")
+            raise self._connection.error("too_long", f"{self.name}: {excess} ({ROW_REMEDIES['too_long']})")
         if self._form.is_openai:
             # A server that has OpenAI's form need not know it: like any parameter it is left out then.
             request = replace(request, parameters={"prompt_cache_key": request.rubric.prompt.sha256[:32]})
 
-        async def send(parameters: dict[str, Any]) -> Reply:
+        async def send(accepted: Request) -> Reply:
             return await self._connection.send_with_retries(
-                {**body, **parameters}, _read_reply, is_paced=request.paced
+                {**body, **accepted.parameters}, _read_reply, is_paced=request.paced
             )
 
-        try:
-            reply = await negotiate(request, self.refusals, self._connection.who, send)
-        except ModelError as error:
-            # Servers say with 400 that a request is too long, each in words of its own.
-            raised = getattr(error.__cause__, "raised", None)
-            if error.code != "bad_request" or raised is None:
-                raise
-            words = message_in(raised)
-            if not TOO_LONG.search(f"{words} {getattr(raised, 'body', '')}"):
-                raise
-            message = f"{self._connection.who}: {words} ({JUDGE_LESS})"
-            too_long = self._connection.error("too_long", message)
-            # The verdict of an error counts the calls that were made, also under the new code.
-            too_long.retries = error.retries
-            raise too_long from error.__cause__
+        reply = await negotiate(request, self.refusals, self._connection.who, send)
         if reply.model:
             # The same model may answer with texts, too: its verdicts must not look like these.
             form = self.name.partition(":")[0]

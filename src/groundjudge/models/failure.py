@@ -9,7 +9,7 @@ import math
 import re
 import time
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -19,12 +19,15 @@ from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms, text_of
 from groundjudge.models.secret_values import MIN_SECRET, Secrets, environment_secrets
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.reply import NoReplyError, Reply, error_in
 from groundjudge.rubric.rubric import Request
 from groundjudge.text.patterns import compile_when_used
 
 MAX_MESSAGE_LENGTH = 500
 """An endpoint's own error message is cut after this many characters."""
+
+MAX_LAYERS = 1000
+"""How deep an error is looked for. An object of the caller's may hold itself."""
 
 NO_REASON = "the endpoint gives no reason"
 
@@ -34,10 +37,23 @@ KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection
 UNPARSED = frozenset({"HttpProcessingError", "DecodingError"})
 """Exceptions for what is no HTTP, or not compressed as it says. From the first aiohttp raises status 400."""
 
-QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-"""OpenAI's error codes and types for an account without money, which come with status 429."""
+CODES: Mapping[str, Collection[str]] = {
+    "auth": ("invalid_api_key",),
+    "not_found": ("model_not_found",),
+    "quota": ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"),
+    "rate_limited": ("rate_limit_exceeded",),
+    "refused": ("content_filter", "invalid_prompt"),
+    # The first is OpenAI's, the others llama.cpp's, TypeSafe's and FastAPI's.
+    "too_long": ("context_length_exceeded", "exceed_context_size_error", "max_tokens_exceeded", "too_long"),
+}
+"""The names by which the body of an error tells the code of a ModelError; most are of OpenAI's API."""
 
-NO_REMEDIES: Mapping[str, str] = {}
+ROW_REMEDIES: Mapping[str, str] = {
+    "refused": "a content filter rejects it: look at the case, or let another model judge it",
+    "too_long": "judge a shorter response, or give fewer or shorter documents; if max_tokens takes too "
+    "much of the model's window, lower it",
+}
+"""What the user can do about an error that one row has at any endpoint, by its code."""
 
 FIRST_ERROR_STATUS = 300
 """No redirect is followed: what was meant for an endpoint must not reach another one."""
@@ -45,17 +61,18 @@ FIRST_ERROR_STATUS = 300
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses of a response that names another address, in its header Location."""
 
+SUCCESS = 200
 NOT_FOUND = 404
 FORBIDDEN = 403
-MODERATED = compile_when_used(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
-"""The words of an error that rejects the content of the request, not the key or a parameter."""
+TOO_LARGE = 413
+MODERATED = compile_when_used(r"moderat|flagged|content.?(policy|filter)", re.IGNORECASE)
+"""The words of an error without a code that rejects the content of the request."""
 
 TOO_LONG = compile_when_used(
-    r"max_tokens_exceeded|context_length_exceeded|too[ _](?:long|large|many)|exceeds?\b.*\b(?:context|tokens)"
-    r"|(?:context|tokens).*\bexceed",
+    r"(?=.*\b(?:context|input|prompt|tokens)\b).*(?:\bexceed|\bmaximum\b|\btoo (?:long|large|many)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""How endpoints word that a request is longer than the model can take."""
+"""The words of an error without a code about a request that is longer than the model can take."""
 
 
 def parse_body(answer: object) -> object:
@@ -74,38 +91,90 @@ def no_reply(body: object, expected: str = "a chat completion") -> str:
     return f"the response is not {expected}: {message_of(body)}"
 
 
+def _layers(body: object) -> list[object]:
+    """Return the body of an error and what it holds about the error, each layer inside the one before."""
+    layers: list[object] = []
+    while body is not None and len(layers) < MAX_LAYERS:
+        layers.append(body)
+        body = _inside(body)
+    return layers
+
+
+def _inside(body: object) -> object:
+    """Return what a body holds about its error: in {"error": {"message": "no"}} it is {"message": "no"}."""
+    match body:
+        case {"detail": object() as inner} if inner:  # FastAPI
+            return inner
+        case {"error": object() as inner} if inner:
+            return inner
+        case {"choices": [{"error": object() as inner}, *_]} if inner:  # a gateway, with status 200
+            return inner
+        case {"metadata": {"raw": str(raw)}} if raw:  # what a provider sent to a gateway
+            return parse_body(raw.encode())
+        case {"message": {} as inner} | [{} as inner, *_]:  # Mistral; Google, and FastAPI's several faults
+            return inner
+        case _:
+            return None
+
+
 def message_of(body: object) -> str:
     """Return the message in an endpoint's error body, whichever of the usual shapes the body has."""
-    try:
-        return _find_message(body)
-    except RecursionError:  # it is nested hundreds of levels deep
+    layers = _layers(body)
+    if not layers:
         return NO_REASON
+    message = ""
+    match layers[-1]:
+        case {"msg": str(fault), **details}:  # FastAPI
+            place = details.get("loc")
+            where = ".".join(map(str, place)) if is_list(place) else "the request"
+            message = f"{where}: {fault}"
+        case {"message": str(text)} | str(text):
+            message = text.strip()
+        case innermost:
+            with suppress(
+                RecursionError, TypeError, ValueError
+            ):  # nested too deep, or an object of the caller's
+                message = json.dumps(innermost, ensure_ascii=False, default=str)
+    return message[:MAX_MESSAGE_LENGTH] or NO_REASON
 
 
-def _find_message(body: object) -> str:
-    """Return the message at any depth of a body: "bad key" in {"error": {"message": "bad key"}}."""
-    if is_mapping(body) and body.get("detail"):
-        return _message_of_detail(body["detail"])
-    match body:
-        # A list is Google's.
-        case {"error": object() as inner} | [{"error": object() as inner}] if inner:
-            return _find_message(inner)
-        case {"message": str(message)} | str(message):
-            message = message.strip()[:MAX_MESSAGE_LENGTH]
-            return message or NO_REASON
-        case None:
-            return NO_REASON
-        case _:
-            return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
+def status_in(body: object) -> int | None:
+    """Return the HTTP status that an error body has as its code, `429` or `"429"`; None if it has none."""
+    for layer in reversed(_layers(body)):
+        code = str(layer.get("code")) if is_mapping(layer) else ""
+        if re.fullmatch(r"[3-5]\d\d", code, re.ASCII):
+            return int(code)
+    return None
 
 
-def _message_of_detail(detail: object) -> str:
-    """Return the message in a body as FastAPI's, which TypeSafe has: of several faults the first."""
-    if is_list(detail) and is_mapping(detail[0]) and isinstance(detail[0].get("msg"), str):
-        place = detail[0].get("loc")
-        where = ".".join(map(str, place)) if is_list(place) else "the request"
-        return f"{where}: {detail[0]['msg']}"[:MAX_MESSAGE_LENGTH]
-    return _find_message(detail)
+def code_of_answer(status: int | None, body: object) -> str | None:
+    """Return the code of a ModelError for what an endpoint answered; what the body says of itself decides.
+
+    None if neither the body nor the status tells one.
+
+    Args:
+        status: the HTTP status; None if it is not known.
+        body: the parsed body, or what a client keeps of it.
+    """
+    if status == TOO_LARGE:  # which Groq calls a rate limit, but no wait makes a request smaller
+        return "too_long"
+    for layer in reversed(_layers(body)):
+        if is_mapping(layer):
+            names = {str(layer.get(key)) for key in ("code", "type", "error_type")}
+            for code, names_of_code in CODES.items():
+                if not names.isdisjoint(names_of_code):
+                    return code
+    status = status_in(body) or status
+    if status is None or status < FIRST_ERROR_STATUS:
+        return None
+    code = code_of_status(status)
+    # Many endpoints have no name for what is wrong with a row.
+    message = message_of(body)
+    if code == "bad_request" and TOO_LONG.search(message):
+        return "too_long"
+    if (code == "bad_request" or status == FORBIDDEN) and MODERATED.search(message):
+        return "refused"
+    return code
 
 
 def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> ModelError:
@@ -125,7 +194,7 @@ def model_errors(
     model: str,
     who: str,
     secrets: Secrets = (),
-    remedies: Mapping[str, str] = NO_REMEDIES,
+    remedies: Mapping[str, str] = ROW_REMEDIES,
     task: asyncio.Task[Any] | None = None,
 ) -> Generator[None]:
     """Raise what a function or a client raises inside as a ModelError.
@@ -170,7 +239,7 @@ def error_of(
     model: str,
     who: str,
     secrets: Secrets = (),
-    remedies: Mapping[str, str] = NO_REMEDIES,
+    remedies: Mapping[str, str] = ROW_REMEDIES,
 ) -> ModelError:
     """Return a ModelError for what a function or any client raised; of a ModelError only the text changes.
 
@@ -285,25 +354,37 @@ def status_of(error: BaseException) -> int | None:
         status = getattr(error, name, None)
         if isinstance(status, int):
             return status
-    return None
+    match getattr(error, "response", None):
+        case {"ResponseMetadata": {"HTTPStatusCode": int(status)}}:  # of Bedrock's
+            return status
+        case _:
+            return None
+
+
+def body_of(error: BaseException) -> object:
+    """Return the body of an error response, or what an exception keeps of it."""
+    body = getattr(error, "body", None)
+    if body is not None:
+        return parse_body(body)
+    if error.args and is_mapping(error.args[0]):
+        return error.args[0]  # LangChain raises a ValueError with the error of a response of status 200
+    return {"code": getattr(error, "code", None), "message": text_of(error)}
 
 
 def code_of(error: BaseException) -> str:
-    """Return the code of a ModelError for an exception: by its status, or by the names of its classes."""
+    """Return the code of a ModelError for an exception: by its body, its status, or its classes' names."""
     causes = _causes(error)
     for cause in causes[:2]:  # a client raises its own error from that of the transport
         if any(kind.__name__ in UNPARSED for kind in type(cause).__mro__):
             return "server"
-    code = getattr(error, "code", None)
-    status = status_of(error)
     if redirect_target(error):
         return "redirected"
-    if code in QUOTA or getattr(error, "type", None) in QUOTA:
-        return "quota"
-    if status == FORBIDDEN and MODERATED.search(message_in(error)):
-        return "bad_request"  # this row is rejected, not the key
-    if status is not None and status >= FIRST_ERROR_STATUS:
-        return code_of_status(status)
+    status = status_of(error)
+    code = code_of_answer(status, body_of(error))
+    if code is not None:
+        return code
+    if status == SUCCESS:
+        return "server"  # an error, with no code of its own
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError | zlib.error):
         return "server"  # the client could not read what the endpoint sent
     if not _code_by_class(error):
@@ -323,8 +404,10 @@ def message_in(error: BaseException) -> str:
     target = redirect_target(error)
     if target:
         return f"{status}: the endpoint points to {target}, where nothing was sent"
+    if isinstance(error, NoReplyError):
+        return str(error) if error_in(error.body) is None else f"an error: {message_of(body_of(error))}"
     if isinstance(status, int) and hasattr(error, "body"):
-        body: object = getattr(error, "body", None)
+        body = parse_body(getattr(error, "body", None))
         path = _path_of(error)
         if status == NOT_FOUND and path:
             return f"{status} for {path}: {message_of(body)}"

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from groundjudge.models.failure import model_errors, without_echo
+from groundjudge.models.failure import error_of, model_errors, without_echo
 from groundjudge.models.identity import declared_identity
 from groundjudge.models.loop_thread import call_function
 from groundjudge.models.secret_values import environment_keys, secret_attributes
-from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.replies.reply import NoReplyError, Reply, reply_of
 from groundjudge.rubric.rubric import TEXT, Request, Way
 
 
 async def _ask(function: Callable[..., Any], request: Request) -> Reply:
     """Call a function with a request: what it returns becomes a reply, `"4"` as well as a message."""
-    return reply_of(await call_function(function, request))
+    return reply_of(await call_function(function, request), request.rubric.verdict_keys)
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,9 @@ class FunctionModel:
         # It tells whether a CancelledError is the function's own, or somebody has cancelled the request.
         task = asyncio.current_task()
         with model_errors(self.name, f"the model {self.name} raised ", task=task):
-            reply = await self.ask(self.function, request)
+            try:
+                reply = await self.ask(self.function, request)
+            except NoReplyError as error:
+                raise error_of(error, self.name, f"the model {self.name} returned ")  # noqa: B904  it has a cause
             # A function may answer with what it has sent, keys of the environment among it.
             return without_echo(reply, request, self.secrets)

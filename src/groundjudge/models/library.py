@@ -46,9 +46,16 @@ async def _ask_llm(llm: Any, request: Request) -> Reply:  # noqa: ANN401  of eit
     """Ask a model of either library with its own method: LangChain's take messages, DeepEval's a text."""
     if has_methods(llm, "ainvoke"):
         messages = _messages_for(llm, request)
-        return _reply_of(await call_library(llm.ainvoke, llm.invoke, messages, UNSTREAMED))
-    prompt = "\n\n".join(message["content"] for message in request.messages)
-    return _reply_of(await call_library(llm.a_generate, llm.generate, prompt))
+        answer = await call_library(llm.ainvoke, llm.invoke, messages, UNSTREAMED)
+    else:
+        prompt = "\n\n".join(message["content"] for message in request.messages)
+        answer = await call_library(llm.a_generate, llm.generate, prompt)
+    if not isinstance(answer, tuple):
+        return reply_of(answer, request.rubric.verdict_keys)
+    # DeepEval's string and cost; newer versions return a float with the tokens as attributes.
+    text, cost = cast("tuple[str, Any]", answer)
+    usage = usage_of(getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None))
+    return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
 
 
 def _messages_for(llm: object, request: Request) -> list[dict[str, Any]]:
@@ -67,16 +74,6 @@ def _messages_for(llm: object, request: Request) -> list[dict[str, Any]]:
         block = {"type": "text", "text": messages[0]["content"], "cache_control": {"type": "ephemeral"}}
         messages[0]["content"] = [block]
     return messages
-
-
-def _reply_of(answer: object) -> Reply:
-    """Return the reply in a message or a string, or in DeepEval's string and cost, which may have tokens."""
-    if not isinstance(answer, tuple):
-        return reply_of(answer)
-    text, cost = cast("tuple[str, Any]", answer)
-    # Newer versions of DeepEval return a float with the tokens as attributes.
-    usage = usage_of(getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None))
-    return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +143,7 @@ class LibraryModel:
 
     @cached_property
     def refusals(self) -> dict[str, str]:
-        """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
+        """What it is known to refuse, see `known_refusals`."""
         return known_refusals(self.identity) if self.identity else {}
 
     @cached_property
@@ -166,12 +163,12 @@ class LibraryModel:
         if hasattr(kind, "bind_tools"):  # a runnable around an llm has fields of another kind
             unset_fields = kind.model_fields.keys() - self.llm.model_fields_set
 
-        async def send(parameters: dict[str, Any]) -> Reply:
-            settings = {name: parameters[name] for name in unset_fields & parameters.keys()}
+        async def send(accepted: Request) -> Reply:
+            settings = {name: accepted.parameters[name] for name in unset_fields & accepted.parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
             llm = self.llm.model_copy(update=settings) if settings else self.llm
             with model_errors(self.name, f"{self.name}: ", self.keys, task=asyncio.current_task()):
-                reply = await self.ask(llm, request)
+                reply = await self.ask(llm, accepted)
                 return without_echo(reply, request, self.secrets)
 
         parameters = {name: value for name, value in request.parameters.items() if name in unset_fields}

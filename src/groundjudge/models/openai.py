@@ -25,9 +25,10 @@ import openai
 import orjson
 from openai.resources.chat import Completions
 
-from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
 from groundjudge.models.failure import (
+    ROW_REMEDIES,
+    SUCCESS,
     check_key,
     error_of,
     is_failure,
@@ -35,6 +36,7 @@ from groundjudge.models.failure import (
     model_errors,
     no_reply,
     parse_body,
+    status_in,
     without_echo,
 )
 from groundjudge.models.identity import (
@@ -54,9 +56,9 @@ from groundjudge.models.secret_values import (
     secrets_in_url,
     url_secrets,
 )
-from groundjudge.models.transport import OversizeError, ProxyError, StatusError, Transport
+from groundjudge.models.transport import OversizeError, ProxyError, Response, StatusError, Transport
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
-from groundjudge.replies.reply import Reply, completion_of, reply_of
+from groundjudge.replies.reply import Reply, completion_of, error_in, reply_of
 from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
@@ -73,6 +75,7 @@ NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
 
 REMEDIES = {
+    **ROW_REMEDIES,
     "timeout": "raise the timeout of the model if the endpoint needs longer",
     "connection": "check that the endpoint is up and that its URL is right: OPENAI_BASE_URL, or as passed",
     "rate_limited": "send fewer requests at a time",
@@ -213,7 +216,7 @@ class EndpointModel:
 
     @property
     def refusals(self) -> dict[str, str]:
-        """The parameters that it is known to refuse, each with its new name, or "" if it is left out."""
+        """What it is known to refuse, see `known_refusals`."""
         return self._connection.refusals
 
     @property
@@ -297,10 +300,10 @@ class OpenAIModel(EndpointModel):
         Raises:
             ModelError: the endpoint returned no reply; the codes are those of an endpoint.
         """
-        messages = [dict(message) for message in request.messages]
 
-        async def send(parameters: dict[str, Any]) -> Reply:
-            body = {**parameters, "model": self.name, "messages": messages}
+        async def send(accepted: Request) -> Reply:
+            messages = [dict(message) for message in accepted.messages]
+            body = {**accepted.parameters, "model": self.name, "messages": messages}
             return await self._connection.send_with_retries(body, self._read_reply, is_paced=request.paced)
 
         reply = await negotiate(request, self.refusals, self._connection.who, send)
@@ -322,9 +325,7 @@ class OpenAIModel(EndpointModel):
         reply = completion_of(body)
         if reply is not None:
             return reply
-        # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
-        has_failed = is_mapping(body) and ("choices" in body or "error" in body)
-        if not self._connection.is_openai and not has_failed:
+        if not self._connection.is_openai:  # other clients may return a reply in any shape
             with suppress(TypeError):  # what a mock returns may be anything
                 return reply_of(body)
         return None
@@ -501,11 +502,16 @@ class Connection:
 
     def _read_reply(self, answer: object, read: Callable[[object], Reply | None]) -> Reply:
         """Read the reply in what was answered; without one, raise an error with what was answered instead."""
-        reply = read(answer)
-        if reply is None:
-            fault = no_reply(parse_body(answer), self.api.response)
-            raise self.error("server", f"{self.who}: {fault} ({self.api.remedies['server']})")
-        return reply
+        response = answer if isinstance(answer, Response) else None
+        content = answer if response is None else response.content
+        reply = read(content)
+        if reply is not None:
+            return reply
+        body = parse_body(content)
+        if error_in(body) is not None:
+            raise StatusError(status_in(body) or SUCCESS, body, response)
+        fault = no_reply(body, self.api.response)
+        raise self.error("server", f"{self.who}: {fault} ({self.api.remedies['server']})")
 
     def _most_retries(self, error: ModelError) -> int:
         """Return how often a request is sent again after a transient error."""
@@ -514,7 +520,7 @@ class Connection:
             return int(self._options["max_retries"])
         # A client retries by itself, but not after a response of status 200 without a reply.
         raised = getattr(error.__cause__, "raised", None)
-        if error.code == "server" and not hasattr(raised, "status_code"):
+        if isinstance(raised, StatusError) or (error.code == "server" and not hasattr(raised, "status_code")):
             return client_retries
         return 0
 
@@ -537,8 +543,8 @@ class Connection:
             return await shared_loop().run_from_loop(method, **arguments)
         return await method(**arguments)
 
-    async def _post(self, body: dict[str, Any]) -> bytes:
-        """Send a body over the library's own connections, and return the body of the response."""
+    async def _post(self, body: dict[str, Any]) -> Response:
+        """Send a body over the library's own connections, and return the response."""
         make_transport = partial(self._make_client, partial(_make_transport, self.api))
         transport: Transport = await self._per_loop.client(make_transport)
         try:
@@ -547,12 +553,8 @@ class Connection:
             remedy = self.api.remedies["server"]
             raise self.error("server", f"{self.who}: {error} ({remedy})") from error
         if response.is_success:
-            return response.content
-        body_of_error = parse_body(response.content)
-        if is_mapping(body_of_error):
-            # The openai client keeps what is under this key. Some servers send that without the key.
-            body_of_error = body_of_error.get("error", body_of_error)
-        raise StatusError(response, body_of_error)
+            return response
+        raise StatusError(response.status, parse_body(response.content), response)
 
     def _make_client(self, make: Callable[..., T]) -> T:
         """Make a client for the endpoint, with its key.

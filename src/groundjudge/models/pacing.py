@@ -18,7 +18,7 @@ from math import ceil
 from typing import TypeAlias
 
 from groundjudge.errors import ModelError
-from groundjudge.models.failure import copy_of, model_error
+from groundjudge.models.failure import ROW_REMEDIES, copy_of, model_error
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model, innermost
 from groundjudge.rubric.rubric import Request
@@ -65,6 +65,7 @@ SETTLING = 0.1
 
 ANSWERS = frozenset(
     {"reply", "rate_limited", "server", "bad_request", "auth", "quota", "not_found", "redirected"}
+    | ROW_REMEDIES.keys()
 )
 """What shows that the endpoint answered: a reply, and these codes of a ModelError."""
 

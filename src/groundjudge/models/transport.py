@@ -12,7 +12,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -25,8 +25,6 @@ from aiohttp import (
     ClientTimeout,
     TCPConnector,
 )
-
-from groundjudge.case.data import is_mapping
 
 MAX_RESPONSE = 64 * 2**20
 """Bytes of a response, unpacked. The longest replies with the probabilities of all tokens need half of it."""
@@ -85,24 +83,19 @@ class Response:
 
 
 class StatusError(Exception):
-    """A response with an error status.
+    """A response with an error: by its status, or in the body of a success.
 
     Attributes:
-        response: the response.
-        status_code: its status.
+        status_code: its status, or the one in its body.
         body: its body, parsed as far as that is possible.
-        code, type, param: what the body says about the error, as the openai client shows it.
+        response: the response; None if a client of the caller's keeps it.
     """
 
-    def __init__(self, response: Response, body: object) -> None:
-        super().__init__(f"status {response.status}")
-        self.response = response
-        self.status_code = response.status
+    def __init__(self, status: int, body: object, response: Response | None) -> None:
+        super().__init__(f"status {status}")
+        self.status_code = status
         self.body = body
-        details: Mapping[str, Any] = body if is_mapping(body) else {}
-        self.code = details.get("code")
-        self.type = details.get("type")
-        self.param = details.get("param")
+        self.response = response
 
 
 class OversizeError(Exception):

@@ -1,7 +1,8 @@
 """Parameters that an endpoint refuses: learned from its errors, because lists of models go stale.
 
-A request whose error names one of its parameters is sent once more without that one. If that helps, no later
-request to the model at that endpoint has it.
+A request whose error names one of its parameters is sent once more without that one, and one whose error
+names the role of the system once more with the system's text in the user's message. If that helps, all later
+requests to the model at that endpoint are sent so.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.failure import MODERATED, TOO_LONG, message_in, status_of
+from groundjudge.models.failure import message_in, status_of
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -34,16 +35,18 @@ OTHER_NAMES = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "
 LOGPROBS = ("logprobs", "top_logprobs")
 """Asked for together: the second one means nothing without the first."""
 
-REFUSED = (400, 422)
-"""The statuses of a request that has a parameter too many."""
+REFUSED = (None, 400, 422)
+"""The statuses of a request that has something too much; None: only the body says so."""
 
+SYSTEM = "system role"
+"""Stands for the messages of the system, which some chat templates do not know."""
 
 _REFUSALS: dict[tuple[int, str], dict[str, str]] = {}
 """What endpoints refuse, by the id of the process and the model's identity. A forked process starts anew."""
 
 
 def known_refusals(identity: str) -> dict[str, str]:
-    """Return the parameters that a model at an endpoint is known to refuse, with new names or LEFT_OUT.
+    """Return what a model at an endpoint is known to refuse: parameters, with new names or LEFT_OUT; SYSTEM.
 
     All models with one identity share them.
     """
@@ -69,9 +72,9 @@ def declare_refusals(model: Model, names: Iterable[str]) -> None:
 
 
 async def negotiate(
-    request: Request, refusals: dict[str, str], who: str, send: Callable[[dict[str, Any]], Awaitable[Reply]]
+    request: Request, refusals: dict[str, str], who: str, send: Callable[[Request], Awaitable[Reply]]
 ) -> Reply:
-    """Return the reply to a request, which is sent again without each parameter that the endpoint refuses.
+    """Return the reply to a request, which is sent again without each thing that the endpoint refuses.
 
     Once dropping a parameter makes a request succeed, later requests drop it too.
 
@@ -79,7 +82,7 @@ async def negotiate(
         request: the request.
         refusals: what the endpoint is known to refuse; it grows, by this request and by others.
         who: the model and its endpoint, for the log.
-        send: from the parameters to the reply.
+        send: from the request, as the endpoint accepts it, to the reply.
 
     Raises:
         ModelError: whatever `send` raises, unless it refuses a parameter.
@@ -89,11 +92,11 @@ async def negotiate(
     while True:
         # Each time anew: other requests may have found out more while this one waited.
         all_refusals = {**refusals, **new_refusals}
-        parameters = apply_refusals(request.parameters, all_refusals)
+        accepted = apply_refusals(request, all_refusals)
         try:
-            reply = await send(parameters)
+            reply = await send(accepted)
         except ModelError as error:
-            refusal = _find_refusal(error, request, parameters, all_refusals)
+            refusal = _find_refusal(error, request, accepted, all_refusals)
             if not refusal:
                 raise
             new_refusals.update(refusal)
@@ -104,21 +107,41 @@ async def negotiate(
     return replace(reply, retries=reply.retries + retries) if retries else reply
 
 
-def apply_refusals(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parameters as the endpoint accepts them: renamed, replaced or left out.
+def apply_refusals(request: Request, refusals: Mapping[str, str]) -> Request:
+    """Return a request as the endpoint accepts it: without what it refuses, or with that under another name.
 
     With the refusals {"max_tokens": "max_completion_tokens", "top_p": ""} the parameters
     {"max_tokens": 9, "top_p": 1} become {"max_completion_tokens": 9}.
     """
+    if not refusals:
+        return request
     accepted: dict[str, Any] = {}
-    for parameter, value in parameters.items():
+    for parameter, value in request.parameters.items():
         name = refusals.get(parameter, parameter)
         name = refusals.get(name, name)  # the new name may be refused too
         if name == JSON_OBJECT:
             accepted[parameter] = {"type": JSON_OBJECT}
         elif name != LEFT_OUT:
             accepted.setdefault(name, value)
-    return accepted
+    messages = request.messages
+    if SYSTEM in refusals:
+        messages = _without_system(messages)
+    return replace(request, messages=messages, parameters=accepted)
+
+
+def _without_system(messages: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
+    """Return messages in which each text of the system stands at the beginning of the next message."""
+    merged: list[Mapping[str, str]] = []
+    texts: list[str] = []
+    for message in messages:
+        texts.append(message["content"])
+        if message["role"] == "system":
+            continue
+        merged.append({**message, "content": "\n\n".join(texts)})
+        texts.clear()
+    if texts:
+        merged.append({"role": "user", "content": "\n\n".join(texts)})
+    return tuple(merged)
 
 
 def _remember(refusals: dict[str, str], changes: Mapping[str, str], who: str) -> None:
@@ -137,14 +160,14 @@ def _remember(refusals: dict[str, str], changes: Mapping[str, str], who: str) ->
 
 
 def _find_refusal(
-    error: ModelError, request: Request, parameters: Mapping[str, Any], refusals: Mapping[str, str]
+    error: ModelError, request: Request, accepted: Request, refusals: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the parameter that an error refuses, with what is sent instead; {} if it refuses none.
+    """Return what an error refuses, with what is sent instead; {} if it refuses nothing.
 
     Args:
         error: what the request ended in.
         request: the request.
-        parameters: those that were sent.
+        accepted: the request as it was sent.
         refusals: what the endpoint is known to refuse.
     """
     raised = getattr(error.__cause__, "raised", None)  # of a RedactedError
@@ -158,10 +181,14 @@ def _find_refusal(
         return {}
     message = message_in(raised)
     words = f"{message} {getattr(raised, 'body', '')}"
-    if TOO_LONG.search(words) or MODERATED.search(words):
-        return {}
+    parameters = accepted.parameters
     # The parameters that the error names.
     names = [name for name in parameters if _is_named(name, message)]
+    # "System role not supported", "Only user and assistant roles are supported"
+    names_role = any(_is_named(word, message) for word in ("system", "role", "roles"))
+    has_system = any(sent["role"] == "system" for sent in accepted.messages)
+    if not names and names_role and has_system and is_rejected:
+        return {SYSTEM: "user"}
     if not names:  # other fields of a body may repeat the whole request
         names = [name for name in parameters if _is_named(name, words)]
     is_reask = request.attempt > 1 and "response_format" in request.added_parameters

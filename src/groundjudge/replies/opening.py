@@ -18,7 +18,7 @@ Pattern: TypeAlias = re.Pattern[str] | LazyPattern
 FINISH = {
     "": "(stop|eos)(_token)?|stop_sequence|end(_turn|oftext|_of_text)?|done|completed?|finish(ed)?|success",
     "truncated": (
-        "(model_|max_)?length|max_(output_|new_)?tokens|model_context_window_exceeded|(token_)?limit"
+        "(model_|max_)?length|max_(output_|new_)?tokens|model_context_window_exceeded|(token_)?limit|incomplete"
     ),
     "refused": (
         "content_filter(ed)?|refus(al|ed)|(image_)?safety|block(list|ed)|prohibited_content|recitation|spii"

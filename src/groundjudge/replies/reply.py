@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import exp, isnan
 from typing import Any, NamedTuple, TypeGuard, cast
 
+from pydantic import BaseModel
+
 from groundjudge.case.data import as_json, is_list, is_mapping
+from groundjudge.errors import name_list
 from groundjudge.verdict import Score, Usage, well_formed
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
@@ -19,8 +22,16 @@ TYPES_OF_TEXT = ("text", "output_text", None)
 # Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
 # "1" is not its beginning.
 MIN_PROBABILITY = 1e-4
+# What an endpoint's error can be; an attribute of a mock is none.
+ERRORS = (Mapping, str, BaseModel)
 # A larger number is no count of tokens: sums of it and readers of JSON would lose digits.
 MAX_TOKENS = 2**53
+
+REPLIES = (
+    "return the reply's text, or a whole response of OpenAI's chat completions or Responses API, Anthropic's "
+    "Messages API or Bedrock's Converse API"
+)
+"""What a function can return, as an error says it."""
 
 NOT_DECIDED = "not_decided"
 """The warning of a model that could not tell: its verdict fails with a confidence of 0."""
@@ -79,34 +90,61 @@ class Reply:
                 object.__setattr__(self, name, well_formed(str(value)))
 
 
-def reply_of(answer: object) -> Reply:
-    """Read what a function answered: a text, a mapping, an object with `.content`, or a Reply.
+class NoReplyError(TypeError):
+    """What was answered holds no reply.
 
-    A mapping is a chat completion, a message (`content`), or, if neither, the verdict itself. A completion
-    may be an object too.
+    Attributes:
+        body: what was answered.
+    """
+
+    def __init__(self, body: object) -> None:
+        what = f"an object of the class {type(body).__name__}"
+        if is_mapping(body):
+            what = f"a mapping with the keys {name_list(body)}" if body else "an empty mapping"
+        super().__init__(f"{what}, which holds no reply in a known form: {REPLIES}")
+        self.body = body
+
+
+def reply_of(answer: object, verdict_keys: Collection[str] = ()) -> Reply:
+    """Read what a function answered: a text, a Reply, a mapping, or an object of a client.
+
+    A mapping is a message with its `content`, a response of one of the APIs in `REPLIES`, or a verdict that
+    was read from JSON already.
+
+    Args:
+        answer: what was answered.
+        verdict_keys: the keys that such a verdict has, in small letters; () if replies are no JSON.
 
     Raises:
-        TypeError: the answer is nothing of these.
+        NoReplyError: the answer is nothing of these, or an error.
     """
     if isinstance(answer, Reply):
         return answer
     if isinstance(answer, str):
         return Reply(answer)
-    completion = completion_of(answer)
-    if completion is not None:
-        return completion
-    if is_mapping(answer):
-        if _get_value(answer, "content", str | list) is None:
+    if error_in(answer) is None:
+        for read_form in (completion_of, _read_response, _read_converse, _read_message):
+            reply = read_form(answer)
+            if reply is not None:
+                return reply
+        if is_mapping(answer) and any(str(key).casefold() in verdict_keys for key in answer):
             return Reply(as_json(answer))
-        return _read_message(answer)
-    if hasattr(answer, "content"):
-        return _read_message(answer)
-    message = f"a model's answer must be a text, a mapping or have .content, not {type(answer).__name__}"
-    raise TypeError(message)
+    raise NoReplyError(answer)
+
+
+def error_in(answer: object) -> object:
+    """Return the error in an answer or in its first choice, as gateways send it; None if there is none."""
+    error = _get_value(answer, "error", ERRORS)
+    if not error:
+        with suppress(TypeError, LookupError):
+            error = _get_value(_get_value(answer, "choices")[0], "error", ERRORS)
+    return error or None
 
 
 def completion_of(answer: object) -> Reply | None:
     """Return the reply in a chat completion, a mapping or an object; None if the answer is none."""
+    if error_in(answer) is not None:
+        return None
     with suppress(TypeError, LookupError):  # `choices` may be missing, empty or no list
         choice = _get_value(answer, "choices")[0]
         message = _get_value(choice, "message")
@@ -123,6 +161,47 @@ def completion_of(answer: object) -> Reply | None:
                 tokens=tokens_of(_get_value(choice, "logprobs")),
             )
     return None
+
+
+def _read_response(answer: object) -> Reply | None:
+    """Read a response of OpenAI's Responses API, a mapping or an object; None if the answer is none."""
+    if _get_value(answer, "object", str) != "response":
+        return None
+    content: list[object] = []
+    for item in _get_value(answer, "output", list) or []:
+        if _get_value(item, "type", str) == "message":  # and not a reasoning or a call
+            content += _get_value(item, "content", list) or []
+    usage = _get_value(answer, "usage")
+    return Reply(
+        _read_content(content),
+        finish_reason=_finish_reason_of(answer, {}),
+        usage=usage_of(
+            _get_value(usage, "input_tokens"),
+            _get_value(usage, "output_tokens"),
+            cached=_get_value(_get_value(usage, "input_tokens_details"), "cached_tokens"),
+            reasoning=_get_value(_get_value(usage, "output_tokens_details"), "reasoning_tokens"),
+        ),
+        model=_get_value(answer, "model", str),
+        refusal=_read_refusal(content),
+    )
+
+
+def _read_converse(answer: object) -> Reply | None:
+    """Read a response of Bedrock's Converse API, a mapping; None if the answer is none."""
+    message = _get_value(_get_value(answer, "output"), "message")
+    content = _get_value(message, "content", list)
+    if content is None:
+        return None
+    counts = _get_mapping(answer, "usage")
+    prompt = counts.get("inputTokens")
+    for name in ("cacheReadInputTokens", "cacheWriteInputTokens"):  # which are counted apart
+        if _is_count(prompt) and _is_count(counts.get(name)):
+            prompt += counts[name]
+    return Reply(
+        _read_content(content),
+        finish_reason=_finish_reason_of(answer, {}),
+        usage=usage_of(prompt, counts.get("outputTokens"), cached=counts.get("cacheReadInputTokens")),
+    )
 
 
 def usage_of(
@@ -192,8 +271,19 @@ def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: A
     return None
 
 
-def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
-    """Read a message of LangChain or of Anthropic's client; whatever is missing is left out."""
+def _read_message(answer: object) -> Reply | None:
+    """Read a message of LangChain's, OpenAI's or Anthropic's; whatever is missing is left out.
+
+    None if the answer is none.
+    """
+    content = _get_value(answer, "content", str | list)
+    refusal = _get_value(answer, "refusal", str) or _read_refusal(content)
+    if is_mapping(answer):
+        is_message = content is not None or refusal is not None
+    else:
+        is_message = hasattr(answer, "content")
+    if not is_message:
+        return None
     metadata = _get_mapping(answer, "response_metadata")
     counts = _get_mapping(answer, "usage_metadata")
     usage = usage_of(
@@ -207,11 +297,11 @@ def _read_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody 
     names = (metadata.get("model_name"), metadata.get("model"), _get_value(answer, "model", str))
     model = next((name for name in names if name), None)
     return Reply(
-        _read_content(_get_value(answer, "content")),
+        _read_content(content),
         finish_reason=_finish_reason_of(answer, metadata),
         usage=usage,
         model=model,
-        refusal=_get_mapping(answer, "additional_kwargs").get("refusal"),
+        refusal=refusal or _get_mapping(answer, "additional_kwargs").get("refusal"),
         tokens=tokens_of(metadata.get("logprobs")),
     )
 
@@ -230,8 +320,13 @@ def _finish_reason_of(message: object, metadata: Mapping[str, Any]) -> str | Non
         for finish_reason in (metadata.get(name), _get_value(message, name, str)):
             if finish_reason:
                 return cast("str", finish_reason)
-    # OpenAI's Responses API says only why a response is incomplete.
-    return _get_mapping(metadata, "incomplete_details").get("reason")
+    # OpenAI's Responses API has a status, and says why it is "incomplete".
+    for holder in (metadata, message):
+        reason = _get_value(_get_value(holder, "incomplete_details"), "reason", str)
+        status = _get_value(holder, "status", str)
+        if reason or status:
+            return cast("str", reason or status)
+    return None
 
 
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
@@ -303,3 +398,14 @@ def _read_content(content: object) -> str:
         if text and not is_thought and kind in TYPES_OF_TEXT:
             texts.append(text)
     return "".join(texts)
+
+
+def _read_refusal(content: object) -> str | None:
+    """Return the first refusal among the parts of a message's content; None if there is none."""
+    if not isinstance(content, list):
+        return None
+    for part in cast("list[object]", content):
+        refusal = _get_value(part, "refusal", str)
+        if refusal:
+            return cast("str", refusal)
+    return None

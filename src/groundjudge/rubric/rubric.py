@@ -383,6 +383,12 @@ class Rubric:
         return parameters
 
     @cached_property
+    def verdict_keys(self) -> frozenset[str]:
+        """The keys, in small letters, of a verdict that is a JSON object; none if replies are not JSON."""
+        schema = self.format.schema(self.scale) or {}
+        return frozenset(key.casefold() for key in schema.get("properties", {}))
+
+    @cached_property
     def response_format(self) -> Mapping[str, Any]:
         """The parameter that asks an endpoint for a reply by the format's schema; {} if it has none."""
         if self.structured == "never":
