@@ -302,7 +302,8 @@ def _reply_of(output: ModelOutput) -> Reply:
     if output.choices:  # there are none beside an error
         choice = output.choices[0]
         tokens = tokens_of(choice.logprobs.model_dump()) if choice.logprobs else None
-        reply = replace(reply, finish_reason=choice.stop_reason, tokens=tokens)
+        other_texts = tuple(other.message.text for other in output.choices[1:])
+        reply = replace(reply, finish_reason=choice.stop_reason, tokens=tokens, other_texts=other_texts)
     if output.usage:
         # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
         prompt_tokens = output.usage.input_tokens

@@ -39,9 +39,8 @@ WARNINGS: Mapping[str, str] = {
     "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
     "not_decided": "The offline judge found no sentence of the source that says so in nearly the same "
     "words, which does not make it wrong. Ask a language model.",
-    "share_mismatch": "The stated value is not the one with the largest share, or the sentences contradict "
-    "the share of the whole. Value and label are the stated ones; the score is the mean by the shares, and "
-    "of sentences the lower one of the share and the weakest sentence.",
+    "share_mismatch": "The scores of the sentences and the last line contradict each other; the lower one of "
+    "that and the weakest sentence counts.",
     "shares_unreadable": "The reply does not state how probable each value is, or the whole; the score is "
     "that of its value, or of the weakest sentence. If it is frequent, take another model, or "
     "`weighted=False`.",
@@ -317,7 +316,8 @@ class ReplyError(GroundjudgeError):
 
     # The model is shown the first sentences of these when it is asked again.
     codes: ClassVar[Mapping[str, str]] = {
-        "ambiguous": "The reply gives more than one score, or more than the score in its place. "
+        "ambiguous": "The reply gives more than one score, contradicts its own score elsewhere, or has more "
+        "than the score in its place. "
         "Look at the reply; ask for one score in the prompt, or raise `max_reasks=`.",
         "bad_distribution": "The formula's shares must add up to 1. If it is frequent, take another model.",
         "evidence_not_found": "A quote that a score needs is in none of the documents. The model is asked "

@@ -121,6 +121,38 @@ def test_only_what_must_be_asked_again_is_written_again() -> None:
     }
 
 
+BAD = GOOD.replace("<S2>5", "<S2>1").replace("1: 0", "1: 1").replace("5: 1", "5: 0")
+DOUBLE: list[Any] = [
+    # What the results have on one request, and the score or the code of the error.
+    pytest.param((GOOD, GOOD), 1.0, id="the same twice"),
+    pytest.param((GOOD, GOOD, GOOD), 1.0, id="the same three times"),
+    pytest.param((GOOD, Text(GOOD, usage=(9, 9), model="m-2")), 1.0, id="the same at other costs"),
+    pytest.param((GOOD, BAD), "ambiguous", id="the better one first"),
+    pytest.param((BAD, GOOD), "ambiguous", id="the worse one first"),
+    pytest.param((GOOD, BAD, GOOD), "ambiguous", id="two of three"),
+    pytest.param((GOOD, "I cannot say."), "ambiguous", id="one that cannot be read"),
+    pytest.param((Text("<S0>because", finish_reason="length"), GOOD), "ambiguous", id="one that was cut off"),
+    pytest.param((Text(None, refusal="No."), GOOD), "ambiguous", id="a refusal first"),
+    pytest.param((GOOD, Text(None, refusal="No.")), "ambiguous", id="a refusal behind"),
+    pytest.param((Unanswered("expired"), GOOD), 1.0, id="an error first"),
+    pytest.param((GOOD, Status(500)), 1.0, id="an error behind"),
+    pytest.param((GOOD, Status(500), BAD), "ambiguous", id="an error between"),
+]
+
+
+@pytest.mark.parametrize(("answers", "outcome"), DOUBLE)
+def test_results_of_one_request_that_differ_are_none(answers: tuple[Any, ...], outcome: object) -> None:
+    (request,) = [json.loads(line) for line in request_lines(JUDGE, rows(1))]
+    results = [json.dumps(result_line(request["custom_id"], answer)) for answer in answers]
+    again = [json.loads(line) for line in request_lines(JUDGE, rows(1), answered=results)]
+    assert codes(results, rows(1)) == {"0": outcome}
+    assert [line["custom_id"].endswith("-a2") for line in again] == ([True] if outcome == "ambiguous" else [])
+    further = [json.dumps(result_line(line["custom_id"], GOOD)) for line in again]
+    assert codes([*results, *further], rows(1)) == {"0": 1.0}
+    further = [json.dumps(result_line(line["custom_id"], answer)) for line in again for answer in (GOOD, BAD)]
+    assert codes([*results, *further], rows(1)) == {"0": outcome}
+
+
 def test_cases_are_read_one_by_one() -> None:
     cases = iter(rows(3))
     lines = request_lines(JUDGE, cases)

@@ -142,6 +142,7 @@ def test_refused_parameter_that_no_judge_sends_is_refused(batches: Any) -> None:
         pytest.param(Reply(GOOD), id="text alone"),
         pytest.param(Reply("", "length", Usage(prompt_tokens=1, reasoning_tokens=9), "m"), id="no text"),
         pytest.param(Reply("", "stop", refusal="I would rather not."), id="refusal"),
+        pytest.param(Reply("5", other_texts=("4",)), id="choices that differ"),
         pytest.param(
             Reply("5\u2028é", tokens=(Token(b"5", ((b"5", 0.9), (b"\xff", 0.1))),)), id="tokens and line ends"
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +34,35 @@ def completion(usage: Any = None, **choice: Any) -> dict[str, Any]:
         "model": model,
         "usage": usage,
     }
+
+
+BAD = f"<S0>t</S0><S1>none of it</S1>{sure(1)}"
+CHOICES: list[Any] = [
+    pytest.param([GOOD, GOOD], "ok", id="two that are the same"),
+    pytest.param([GOOD, GOOD, GOOD], "ok", id="three that are the same"),
+    pytest.param([GOOD, BAD], "ambiguous", id="the better one first"),
+    pytest.param([BAD, GOOD], "ambiguous", id="the worse one first"),
+    pytest.param([GOOD, GOOD, BAD], "ambiguous", id="the last one differs"),
+    pytest.param([GOOD, None], "ambiguous", id="one without a text"),
+    pytest.param(["", GOOD], "ambiguous", id="an empty one first"),
+    pytest.param([GOOD, "\ud83d"], "ambiguous", id="half a character"),
+    pytest.param([GOOD, [{"type": "text", "text": GOOD}]], "ok", id="the same in parts"),
+]
+
+
+@pytest.mark.parametrize("as_object", [pytest.param(False, id="mapping"), pytest.param(True, id="object")])
+@pytest.mark.parametrize(("contents", "outcome"), CHOICES)
+def test_choices_that_differ_are_no_verdict(contents: Any, outcome: str, as_object: Any) -> None:
+    answer: Any = {"choices": [{"message": {"content": content}} for content in contents]}
+    if as_object:
+        choices = [SimpleNamespace(message=SimpleNamespace(content=content)) for content in contents]
+        answer = SimpleNamespace(choices=choices)
+    verdict = load("groundedness", model=lambda _: answer).evaluate(CASE)
+    assert (verdict.error.code if verdict.error else verdict.status) == outcome
+    if outcome == "ambiguous":
+        assert verdict.attempts == 2
+        assert verdict.error
+        assert "answers that differ: ask for one choice" in verdict.error.message
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ class OnlineReply(StoredReply):
     """A reply that came online, as it is in the file."""
 
     usage: Usage | None
+    other_texts: tuple[str, ...] = ()
 
 
 class FirstRequest(Frozen):

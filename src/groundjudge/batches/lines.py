@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -143,7 +144,8 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
 class CollectedAnswers:
     """The answers in lines of results, by `custom_id`. They are kept on disk until it is closed.
 
-    A reply replaces an error, and nothing replaces a reply, so that lines can be added in any order.
+    A reply replaces an error, and nothing replaces a reply, so that lines can be added in any order. Of two
+    replies with other texts none is believed.
 
     Attributes:
         usage: the tokens of all replies of batches: equal rows share a request and its tokens.
@@ -197,12 +199,14 @@ class CollectedAnswers:
             except CaseError:
                 self.n_unreadable += 1
                 continue
-            entry = self._lines.get(name)
-            if entry:  # a file of errors and a later batch can answer a request once more
-                _, _, has_reply = entry
-                if has_reply:
-                    continue
-            self._lines[name] = (line, model, isinstance(answer, Reply))
+            known = self(name)
+            if isinstance(known, Reply):
+                if isinstance(answer, Reply) and answer.text not in (known.text, *known.other_texts):
+                    first_line, first_model, _ = self._lines.get(name)
+                    self._lines[name] = (first_line, first_model, (*known.other_texts, answer.text))
+                continue
+            # A file of errors and a later batch can answer a request once more.
+            self._lines[name] = (line, model, ())
             if not isinstance(answer, Reply) or not answer.usage:
                 continue
             if are_online:
@@ -215,8 +219,10 @@ class CollectedAnswers:
         entry = self._lines.get(name)
         if not entry:
             return None
-        line, model, _ = entry
+        line, model, other_texts = entry
         _, answer = read_result(line, model)
+        if other_texts and isinstance(answer, Reply):
+            return replace(answer, other_texts=tuple(other_texts))
         return answer
 
     def close(self) -> None:

@@ -14,9 +14,8 @@ from groundjudge.decisions.question import Question
 from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, JudgeQuestion, Questionnaire
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
-from groundjudge.replies.numbered import contradict
+from groundjudge.replies.numbered import SHARE_MISMATCH, contradict
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.shares import SHARE_MISMATCH
 from groundjudge.rubric.parts import EVIDENCE_NOT_FOUND
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Evidence, Part, Verdict

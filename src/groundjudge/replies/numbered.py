@@ -26,8 +26,8 @@ from groundjudge.replies.opening import open_reply
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.scorecard import NO_CLAIM, NO_CLAIM_FOLDED
-from groundjudge.replies.shares import SHARE_MISMATCH, SHARES_UNREADABLE
-from groundjudge.replies.value import Reader, parse_number, write_number, write_value
+from groundjudge.replies.shares import SHARES_UNREADABLE
+from groundjudge.replies.value import Reader, may_be_fraction, parse_number, write_number, write_value
 from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
 from groundjudge.text.patterns import compile_when_used
 
@@ -36,6 +36,9 @@ ALL = "ALL"
 
 NONE = "-"
 """Stands for no source and for no note."""
+
+# The code of sentences that contradict the last line.
+SHARE_MISMATCH = "share_mismatch"
 
 SURE_BACKED, SURE_UNBACKED = 0.9, 0.2
 """Scores of sentences that contradict the last line: all at least the one below one half, or one at most the
@@ -455,6 +458,6 @@ def _read_whole(line: Place, reader: Reader) -> float | None:
     if match is None:
         return None
     percent = parse_number(match["share"])
-    if 0 < percent < 1:
+    if may_be_fraction(percent):
         raise reader.make_error("ambiguous", texts[0])
     return percent / 100 if percent <= 100 else None  # noqa: PLR2004  a percentage

@@ -12,7 +12,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
 
-READING_VERSION = 2
+READING_VERSION = 3
 """Raise it when a reply may be read otherwise than before: verdicts of one identity must be comparable."""
 
 
@@ -185,25 +185,46 @@ def _check_asides(reader: Reader, places: Sequence[Place]) -> None:
 def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict: Place) -> str:
     """Return the text in the place of the shares, such as "4: 0.3, 5: 0.7"; "" if there is none.
 
+    They stand in the element of their verdict, or right behind it: elsewhere they may be those of a document
+    that the judge quotes.
+
     Raises:
-        ReplyError: `ambiguous`: there are several that differ, or more follows.
+        ReplyError: `ambiguous`: there are several that differ, they stand elsewhere, one of several verdicts
+            may be a quotation and only one has shares, or more follows.
     """
-    if all(place.kind != "shares" for place in places):
-        return ""
-    # In JSON each object with a verdict has its own shares, and one span for both.
-    values = {place.span for place in places if place.kind == "value"}
+    is_tagged = marks.kind == "tags"
+    echoes: set[Span] = set()
+    values: set[Span] = set()
+    owners: set[Span] = set()  # the values that have shares
+    last_value: Span | None = None
     texts: list[str] = []
     is_followed = False
     for place in places:
-        # Those in the element of another verdict belong to that one.
-        if place.kind == "shares" and (place.span == verdict.span or place.span not in values):
-            texts.append(reader.text_of(place))
-            is_followed = is_followed or reader.has_below(place)
+        if place.kind == "value" and place.span[0] < verdict.span[0]:
+            echoes.add(place.span)
+        elif place.kind == "value":
+            last_value = place.span
+            values.add(last_value)
+        # In JSON an object has one span for its verdict and its shares, which are an echo, too.
+        if place.kind != "shares" or place.span in echoes:
+            continue
+        texts.append(reader.text_of(place))
+        is_followed = is_followed or reader.has_below(place)
+        if last_value is not None:
+            # Behind a verdict in tags stand only other tags: there is no prose that could quote anything.
+            between = None if is_tagged else LETTER_OR_DIGIT.search(reader.text, last_value[1], place.span[0])
+            if between is None:
+                owners.add(last_value)
+        last_value = None
+    if not texts:
+        return ""
+    # For the same reason one of several verdicts in tags may have them for all.
+    is_own = bool(owners) if is_tagged else owners == values
     # A list of shares has no tags. "</S1><S2>5</S2><S3>" would hold all up to the judge's own shares.
-    has_tags = marks.kind == "tags" and any(map(marks.pattern.search, texts))
-    if is_followed or has_tags or len(set(texts)) > 1:
+    has_tags = is_tagged and any(map(marks.pattern.search, texts))
+    if is_followed or has_tags or len(set(texts)) > 1 or not is_own:
         raise reader.make_error("ambiguous", " ... ".join(texts))
-    return texts[0] if texts else ""
+    return texts[0]
 
 
 def _prose_behind(reader: Reader, places: Sequence[Place], verdict: Place) -> str:

@@ -66,6 +66,8 @@ class Reply:
         warnings: codes of what the model says of its own reply, for the verdict.
         limits: what the reply is to be read with, for the end of the verdict's reason: what its format has no
             place for, and what the model cannot see; "" if the model says nothing of it.
+        other_texts: other answers to the same request: further choices of a completion, a second result of a
+            batch. Those that are the same are left out; of others, none is believed.
         keep: called once the reply was read, if somebody wants to know: a cache keeps what can be read.
     """
 
@@ -80,6 +82,7 @@ class Reply:
     cost: float | None = None
     warnings: tuple[str, ...] = ()
     limits: str = ""
+    other_texts: tuple[str, ...] = ()
     keep: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +91,10 @@ class Reply:
             value = getattr(self, name)
             if value:
                 object.__setattr__(self, name, well_formed(str(value)))
+        if self.other_texts:
+            other_texts = map(well_formed, self.other_texts)
+            differing = tuple(other for other in other_texts if other != self.text)
+            object.__setattr__(self, "other_texts", differing)
 
 
 class NoReplyError(TypeError):
@@ -146,7 +153,8 @@ def completion_of(answer: object) -> Reply | None:
     if error_in(answer) is not None:
         return None
     with suppress(TypeError, LookupError):  # `choices` may be missing, empty or no list
-        choice = _get_value(answer, "choices")[0]
+        choices = _get_value(answer, "choices")
+        choice = choices[0]
         message = _get_value(choice, "message")
         usage = _get_value(answer, "usage")
         content = _get_value(message, "content", str | list)
@@ -159,8 +167,14 @@ def completion_of(answer: object) -> Reply | None:
                 model=_get_value(answer, "model", str),
                 refusal=refusal,
                 tokens=tokens_of(_get_value(choice, "logprobs")),
+                other_texts=tuple(map(_read_choice, choices[1:])),
             )
     return None
+
+
+def _read_choice(choice: object) -> str:
+    """Return the text of a completion's choice."""
+    return _read_content(_get_value(_get_value(choice, "message"), "content", str | list))
 
 
 def _read_response(answer: object) -> Reply | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from groundjudge.replies.format import Reading
 from groundjudge.replies.opening import fold
@@ -21,9 +20,6 @@ from groundjudge.text.patterns import compile_when_used
 # The code of shares that cannot be read: of a warning, and of the error that asks again.
 SHARES_UNREADABLE = "shares_unreadable"
 
-# The code of shares that contradict what is stated beside them.
-SHARE_MISMATCH = "share_mismatch"
-
 # How far from 1 the sum of the shares may be.
 TOLERANCE = 0.05
 
@@ -34,21 +30,6 @@ ENTRY = compile_when_used(
     r"[^\S\n]*+(?P<percent>%)?[^\S\n]*+(?:[,，;\n]|\Z)"
 )
 NAME_AND_LABEL = compile_when_used(r"(?P<name>[^()]+)\((?P<label>[^()]+)\)\s*")
-
-
-class WeighedReading(NamedTuple):
-    """A reading with the mean by its shares.
-
-    Attributes:
-        reading: the reading, with the mean in place of the value and with warnings about the shares.
-        shares: the share of each value, those of 0 left out, by its name: a label, or a number in digits;
-            None if they cannot be read.
-        is_applicable: whether at least half of the shares are on values that have a score.
-    """
-
-    reading: Reading
-    shares: Mapping[str, float] | None
-    is_applicable: bool
 
 
 def has_shares(reply_format: object) -> bool:
@@ -63,10 +44,14 @@ def can_be_shared(scale: Scale, levels: Mapping[float, str]) -> bool:
 
 def weigh_stated(
     reading: Reading, scale: Scale, levels: Mapping[float, str], not_applicable: Collection[float] = ()
-) -> WeighedReading:
+) -> tuple[Reading, Mapping[str, float] | None]:
     """Weigh the value of a reading by the shares that it states.
 
     Values that mean "not applicable" have no part in the mean.
+
+    Returns:
+        The reading with the mean in place of the value, or with the warning `shares_unreadable`; and the
+        share of each value, as `read_shares` returns them.
 
     Args:
         reading: what was read, with the text of its shares.
@@ -77,23 +62,16 @@ def weigh_stated(
     shares = read_shares(reading.shares, scale, levels)
     if shares is None:
         warnings = (*reading.warnings, SHARES_UNREADABLE)
-        return WeighedReading(replace(reading, warnings=warnings), None, is_applicable=True)
+        return replace(reading, warnings=warnings), None
     values = _values_to_share(scale, levels)
-    stated = _name_of(reading, scale, levels)
     if not is_weighable(scale) and reading.value is not None:
         # Of a level that is a range of values the judge has named one, which is nearer than its middle.
-        values[stated] = reading.value
+        values[name_of(reading, scale, levels)] = reading.value
     scored: dict[str, float] = {}
     for name, value in values.items():
         if value is not None and value not in not_applicable:
             scored[name] = value
-    mean = mean_by_shares(reading.value, shares, scored)
-    warnings = reading.warnings
-    if shares.get(stated, 0.0) < max(shares.values()):
-        warnings = (*warnings, SHARE_MISMATCH)
-    scored_share = sum(share for name, share in shares.items() if name in scored)
-    weighed = replace(reading, value=mean, warnings=warnings)
-    return WeighedReading(weighed, shares, is_applicable=scored_share >= 1 / 2)
+    return replace(reading, value=mean_by_shares(reading.value, shares, scored)), shares
 
 
 def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping[str, float] | None:
@@ -140,7 +118,7 @@ def write_shares(shares: Mapping[str, float], scale: Scale, levels: Mapping[floa
 
 def sure_shares(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
     """Write the shares of a judge that has no doubt: all of them on the value of its reading."""
-    return write_shares({_name_of(reading, scale, levels): 1.0}, scale, levels)
+    return write_shares({name_of(reading, scale, levels): 1.0}, scale, levels)
 
 
 def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, float | None]:
@@ -188,7 +166,7 @@ def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
     return name
 
 
-def _name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
+def name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
     """The name under which shares have the value that a reading settles on: "4", a label, or its level."""
     if is_weighable(scale):
         return write_value(reading)

@@ -269,6 +269,11 @@ def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
     return None
 
 
+def may_be_fraction(percent: float) -> bool:
+    """Whether a number on a scale to 100 may be meant as a fraction: 0.8 may be 80."""
+    return 0 < percent < 1
+
+
 def parse_number(digits: str) -> float:
     """Return the value of a number with a decimal point or a decimal comma; never -0.0."""
     return float(digits.replace(",", ".")) + 0.0

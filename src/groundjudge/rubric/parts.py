@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.numbered import Sentences, SourceSentence
@@ -11,9 +10,10 @@ from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence import Sources, find
 from groundjudge.replies import Reading
 from groundjudge.replies.distribution import confidence_of
-from groundjudge.replies.shares import SHARE_MISMATCH, SHARES_UNREADABLE
+from groundjudge.replies.numbered import SHARE_MISMATCH
+from groundjudge.replies.shares import SHARES_UNREADABLE
 from groundjudge.replies.weighted import scale_values
-from groundjudge.scale import Scale, fold_label
+from groundjudge.scale import Scale
 from groundjudge.text.sentences import Span
 from groundjudge.verdict import Evidence, Part, Verdict
 
@@ -116,8 +116,7 @@ def doubt(verdict: Verdict) -> ReplyError | None:
     """
     if SHARES_UNREADABLE in verdict.warnings:
         return ReplyError(SHARES_UNREADABLE, verdict.reply or "")
-    # Beside sentences it is the share of the whole that they contradict.
-    if SHARE_MISMATCH in verdict.warnings and verdict.parts:
+    if SHARE_MISMATCH in verdict.warnings:
         return ReplyError(SHARE_MISMATCH, verdict.reply or "")
     numbers = _parts_without_evidence(verdict.parts)
     if not numbers:
@@ -133,17 +132,3 @@ def doubt(verdict: Verdict) -> ReplyError | None:
 def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
     """Return the numbers of the sentences whose evidence is in none of the documents, from 1."""
     return tuple(number for number, part in enumerate(parts, 1) if EVIDENCE_NOT_FOUND in part.warnings)
-
-
-def is_other_level(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
-    """Whether a text names levels, but not the one that the score lies on."""
-    level_text = fold_label(level)
-    named_labels: set[str] = set()
-    for level_label in levels.values():
-        label_text = fold_label(level_label)
-        is_inside = re.search(rf"\b{re.escape(label_text)}\b", level_text)
-        # "mild" for "mild hallucination"
-        is_beginning = level_text and label_text.startswith(f"{level_text} ")
-        if is_inside or is_beginning:
-            named_labels.add(level_label)
-    return bool(named_labels) and label not in named_labels

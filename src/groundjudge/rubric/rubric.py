@@ -23,16 +23,17 @@ from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
+from groundjudge.replies.contradiction import check_answers, check_places, find_levels
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reading import READING_VERSION
 from groundjudge.replies.reply import NOT_DECIDED, Reply
-from groundjudge.replies.shares import WeighedReading, can_be_shared, has_shares, sure_shares, weigh_stated
+from groundjudge.replies.shares import can_be_shared, has_shares, sure_shares, weigh_stated
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.complaint import follow_up, format_after, more_room
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
-from groundjudge.rubric.parts import doubt, is_other_level, make_parts, reason_of
+from groundjudge.rubric.parts import doubt, make_parts, reason_of
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
 
@@ -436,19 +437,22 @@ class Rubric:
         """
         response_text = None if case is None else case.response_text
         expectation = Expectation(self.levels, response_text, sentences, earlier)
+        check_answers(reply)
         reading = self.format.read_reply(reply, self.scale, expectation)
-        weighed, distribution, is_applicable = self._weigh(reply, reading)
+        check_places(reading, reply, self.scale, self.levels)
+        weighed, distribution = self._weigh(reply, reading)
         parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
         if case is not None:
             warnings += self.warnings_on(case)
-        if reading.level and is_other_level(reading.level, label, self.levels):
+        named_levels = find_levels(reading.level, self.levels)
+        if named_levels and label not in named_levels:
             warnings.append("band_mismatch")
-        # Whether a verdict applies is decided by the value and the shares that are stated, not by their mean.
+        # Whether a verdict applies is decided by the value that is stated, not by the mean of its shares.
         score: float | None = None
-        if is_applicable and reading.value not in self.not_applicable:
+        if reading.value not in self.not_applicable:
             score = self.format.score(weighed, self.scale)
         scores: Mapping[str, float] = {}
         if score is not None:
@@ -475,14 +479,13 @@ class Rubric:
             confidence=0.0 if NOT_DECIDED in reply.warnings else min(confidences, default=None),
         )
 
-    def _weigh(self, reply: Reply, reading: Reading) -> WeighedReading:
+    def _weigh(self, reply: Reply, reading: Reading) -> tuple[Reading, Mapping[str, float] | None]:
         """Put means in the place of the values that are read, where the score is weighted."""
         if self.weighted == "stated":
             return weigh_stated(reading, self.scale, self.levels, self.not_applicable)
-        shares: Mapping[str, float] | None = None
         if self.weighted:
-            reading, shares = weigh(reply, reading, self.scale, self.not_applicable)
-        return WeighedReading(reading, shares, is_applicable=True)
+            return weigh(reply, reading, self.scale, self.not_applicable)
+        return reading, None
 
     def make_verdict(
         self,

@@ -1,0 +1,74 @@
+"""Two places of one reply that say the same thing must agree: which of them is meant, nobody can know.
+
+Formats only say where their places are. What they found is compared here, for all of them, so that neither
+the first place nor the more lenient one ever wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from groundjudge.errors import ReplyError
+from groundjudge.replies.format import PartReading, Reading
+from groundjudge.replies.reply import Reply
+from groundjudge.replies.shares import name_of, read_shares
+from groundjudge.replies.value import label_of, may_be_fraction, write_value
+from groundjudge.scale import Scale, fold_label
+
+
+def check_answers(reply: Reply) -> None:
+    """Check that a request has one answer: further choices and results say the same.
+
+    Raises:
+        ReplyError: `ambiguous`.
+    """
+    if reply.other_texts:
+        wording = (
+            f"the request has {len(reply.other_texts) + 1} answers that differ: ask for one choice (`n`), "
+            "and give the results of one batch"
+        )
+        raise ReplyError("ambiguous", reply.text, wording)
+
+
+def check_places(reading: Reading, reply: Reply, scale: Scale, levels: Mapping[float, str]) -> None:
+    """Check that the places of a reply agree.
+
+    The value is the likeliest of its shares, or one of several. A number between 0 and 1 on a scale to 100
+    may be a fraction, unless its level or its shares say that it is not one.
+
+    Args:
+        reading: what was read.
+        reply: the reply that it was read from.
+        scale: the scale.
+        levels: its levels by the highest value of each.
+
+    Raises:
+        ReplyError: `ambiguous`.
+    """
+    shares = read_shares(reading.shares, scale, levels) if reading.shares else None
+    if shares is not None and shares.get(name_of(reading, scale, levels), 0.0) < max(shares.values()):
+        wording = "the score is not the value with the largest share"
+        raise ReplyError("ambiguous", reply.text, wording, (write_value(reading), reading.shares))
+    label = reading.label or label_of(reading.value, levels)
+    has_witness = shares is not None or label in find_levels(reading.level, levels)
+    if {scale.worst, scale.best} != {0, 100} or has_witness:
+        return
+    verdicts: tuple[Reading | PartReading, ...] = reading.parts or (reading,)
+    for verdict in verdicts:
+        if verdict.value is not None and may_be_fraction(verdict.value):
+            wording = "a number between 0 and 1 on a scale to 100 may be a fraction or a percentage"
+            raise ReplyError("ambiguous", reply.text, wording, (write_value(verdict),), is_misplaced=True)
+
+
+def find_levels(text: str, levels: Mapping[float, str]) -> set[str]:
+    """Find the labels of the levels that a text names; "mild" names "mild hallucination"."""
+    folded = fold_label(text)
+    found: set[str] = set()
+    for label in levels.values():
+        folded_label = fold_label(label)
+        is_inside = re.search(rf"\b{re.escape(folded_label)}\b", folded)
+        is_beginning = folded and folded_label.startswith(f"{folded} ")
+        if is_inside or is_beginning:
+            found.add(label)
+    return found
