@@ -10,6 +10,7 @@ from decision_requests import inquiry_about
 
 from groundjudge import Choices, PromptError, Scale, load_rubric, names
 from groundjudge.decisions.questionnaire import Questionnaire, questionnaire_of
+from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Plain, Scorecard
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -408,8 +409,16 @@ def test_another_format_in_code_needs_questions_for_its_parts() -> None:
     assert judge_question.alternatives == own_question.alternatives
 
 
-def test_the_text_prompt_does_not_show_the_questions() -> None:
+def test_text_and_decision_models_are_shown_the_same_rules() -> None:
+    rules, questions = "A fact is what can be checked.", "{rules: A fact is what can be checked., ask: []}"
+    text = f"---\nquestions: {questions}\n---\nsystem:\n{{{{rules}}}} Judge.\nuser:\n{{{{response}}}}"
+    assert Prompt.parse(text).sections[0] == ("system", (f"{rules} Judge.",))
     for name in names():
-        rubric = load_rubric(name)
-        body = str([rubric.prompt.sections])
-        assert questionnaire_of(rubric).rules[:40] not in body
+        if name != "statement_groundedness":  # whose body says the same at more length
+            rubric = load_rubric(name)
+            assert questionnaire_of(rubric).rules in rubric.prompt.text
+
+
+def test_an_input_of_ones_own_may_be_called_rules() -> None:
+    text = "---\ninputs: [{name: rules}, {name: response}]\n---\n{{rules}} {{response}}"
+    assert [prompt_input.name for prompt_input in Prompt.parse(text).inputs] == ["rules", "response"]

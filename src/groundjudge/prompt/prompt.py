@@ -101,6 +101,7 @@ class Prompt(Frozen):
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         try:
             front_matter, body = split_front_matter(text)
+            body = _with_rules(body, front_matter)
             sections = _split_sections(body, _placeholder_pattern(body, front_matter))
             inputs = _check_inputs(front_matter, _placeholders_in(sections))
         except PromptError as error:  # it does not know the file
@@ -282,6 +283,15 @@ class Prompt(Frozen):
                 raise PromptError("unknown_input", message, self.path)
             fields.add(field)
         return fields
+
+
+def _with_rules(body: str, front_matter: FrontMatter) -> str:
+    """Put the rules of the questions where the body asks for them: they are written once, for both."""
+    rules = (front_matter.questions or {}).get("rules")
+    names = {prompt_input.name for prompt_input in front_matter.inputs or ()}
+    if not isinstance(rules, str) or "rules" in names:
+        return body
+    return body.replace("{{rules}}", rules.strip())
 
 
 def _placeholder_pattern(body: str, front_matter: FrontMatter) -> LazyPattern:
