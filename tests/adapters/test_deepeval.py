@@ -839,7 +839,7 @@ async def test_deepeval_model_is_called_by_its_asynchronous_method() -> None:
     assert await metric.a_measure(row()) == 1
     assert [method for method, _ in model.asked] == ["a_generate"] * 3
     first, again, _ = (prompt for _, prompt in model.asked)
-    assert "impartial grader" in first
+    assert "You grade how well" in first
     assert "<data-response>\nIt opens at 9:00." in without_codes(first)
     assert again.startswith(first)
     assert "could not be read" in again

@@ -296,7 +296,7 @@ def test_what_came_once_stays(batches: Any) -> None:
 @pytest.mark.parametrize(
     ("limit", "n_parts", "wait"),
     [
-        pytest.param(("--max-tokens-per-batch", "5500"), 3, True, id="tokens for two requests"),
+        pytest.param(("--max-tokens-per-batch", "1800"), 3, True, id="tokens for two requests"),
         pytest.param(("--max-tokens-per-batch", "1"), 5, True, marks=soak, id="tokens for none"),
         pytest.param(("--max-requests", "2"), 3, False, marks=soak, id="two requests"),
     ],
@@ -304,7 +304,7 @@ def test_what_came_once_stays(batches: Any) -> None:
 def test_with_a_limit_the_next_batch_is_sent_when_one_ends(
     batches: Any, model: str, limit: tuple[str, ...], n_parts: int, *, wait: bool
 ) -> None:
-    run: BatchCommands = batches(5, model=model, max_enqueued=6000)
+    run: BatchCommands = batches(5, model=model, max_enqueued=2000)
     submitted = run.submit(*limit)
     assert submitted.exit_code == 0, submitted.output
     assert f"sends {n_parts - 1} more batches" in submitted.output
