@@ -24,6 +24,10 @@ NAME = "groundjudge "
 """How the names of the library's loop threads begin."""
 
 
+SECONDS_AT_EXIT = 5.0
+"""How long the end of the program waits for a loop that is still running."""
+
+
 class LoopThread:
     """An event loop in a daemon thread, started at the first call.
 
@@ -83,6 +87,7 @@ class LoopThread:
             timeout: the seconds to wait for that; None to wait until it is done.
         """
         self._is_closing = True
+        atexit.unregister(self.close)
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._loop.stop)
@@ -96,6 +101,9 @@ class LoopThread:
                 # The default executor has a few threads per core, and waits for them at the end.
                 self._loop.set_default_executor(ThreadPerCall())
                 self._thread.start()
+                # A thread that is cut off inside compiled code aborts the program, so the program's end
+                # waits for it; in a fork, which has no such thread, not at all.
+                atexit.register(self.close, SECONDS_AT_EXIT)
             return self._loop
 
     def _run_loop(self) -> None:
@@ -116,9 +124,7 @@ def shared_loop() -> LoopThread:
     """Return the loop thread that serves the synchronous callers of this process."""
     process = os.getpid()
     if process not in _SHARED:
-        loop_thread = _SHARED.setdefault(process, LoopThread("loop"))
-        # The end of the program waits 5 seconds for it; in a fork, which has no such thread, not at all.
-        atexit.register(loop_thread.close, 5.0)
+        _SHARED.setdefault(process, LoopThread("loop"))
     return _SHARED[process]
 
 
