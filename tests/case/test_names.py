@@ -41,6 +41,10 @@ TABLE = [
     pytest.param(
         {**GOLDEN, "retrieval_context": [OTHER]}, "context", OTHER, (), id="two contexts that agree"
     ),
+    pytest.param(
+        {"context": [OTHER], "retrievalContext": [OPEN]}, "context", OPEN, NOTED, id="a test run of DeepEval"
+    ),
+    pytest.param({"actualOutput": "At 9."}, "response", "At 9.", (), id="a name in camel case"),
     pytest.param({"contexts": [OPEN], "source": OTHER}, "context", OPEN, NOTED, id="contexts before source"),
     pytest.param({"source": OTHER, "contexts": [OPEN]}, "context", OPEN, NOTED, id="in any order of the row"),
     pytest.param(

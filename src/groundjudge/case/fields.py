@@ -63,13 +63,19 @@ GENERIC = frozenset({"source", "output", "result", "prediction"})
 FIELD_NAMED: Mapping[str, str] = {name: field for field, names in ALIASES.items() for name in names}
 """Every name of a field, its own among them -> the field."""
 
-FIELD_BY_LOWER_NAME = {name.casefold(): field for name, field in FIELD_NAMED.items()}
+
+def fold_name(name: object) -> str:
+    """A name of a field as it is compared: `retrievalContext` is `retrieval_context`."""
+    return str(name).replace("_", "").casefold()
+
+
+FIELD_BY_FOLDED_NAME = {fold_name(name): field for name, field in FIELD_NAMED.items()}
 ALSO_GIVEN = "also_given"
 """The key of the fields of a row that says which of them another key gives too, and differently."""
 
 OTHER_MEANINGS = ("messages", "id", "case_id", "metadata", ALSO_GIVEN)
-MEANINGS = FIELD_BY_LOWER_NAME | {name: name for name in OTHER_MEANINGS}
-"""What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
+MEANINGS = FIELD_BY_FOLDED_NAME | {fold_name(name): name for name in OTHER_MEANINGS}
+"""What a key of a mapping means, by its folded name: a field, or something with a way of its own."""
 
 SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "reference"}
 """The sides of an exchange, each with the field that it is if it is not a mapping."""
@@ -105,7 +111,7 @@ Retrieved: TypeAlias = Sequence[Document] | CaseError | None
 
 def field_of(name: object) -> str | None:
     """The field that a key of a mapping names, in upper or lower case; None if it names none."""
-    return FIELD_BY_LOWER_NAME.get(str(name).casefold())
+    return FIELD_BY_FOLDED_NAME.get(fold_name(name))
 
 
 def find_keys(row: Iterable[str], *meanings: str) -> list[str]:
@@ -113,7 +119,7 @@ def find_keys(row: Iterable[str], *meanings: str) -> list[str]:
 
     For "response" they are ["Answer"] for the row {"question": "Hi", "Answer": "Hello"}.
     """
-    return [key for key in row if MEANINGS.get(str(key).casefold()) in meanings]
+    return [key for key in row if MEANINGS.get(fold_name(key)) in meanings]
 
 
 def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
@@ -310,7 +316,7 @@ class Fields:
         for key, value in pairs:
             # A whole thread under another name, such as `user_input`, is not the query, too.
             is_thread = key == self.paths.get("messages")
-            if MEANINGS.get(str(key).casefold()) not in fields and not is_thread:
+            if MEANINGS.get(fold_name(key)) not in fields and not is_thread:
                 pairs_to_read.append((key, value))
         fields |= _collect_fields(pairs_to_read)
         for name in values_at_paths:
@@ -395,7 +401,7 @@ def _read_threads(pairs: Pairs) -> list[tuple[str, Any]]:
     """Keys and values, with the messages of a thread in place of a string that is one, as in a table."""
     read_pairs: list[tuple[str, Any]] = []
     for key, value in pairs:
-        meaning = MEANINGS.get(str(key).casefold())
+        meaning = MEANINGS.get(fold_name(key))
         if isinstance(value, str) and meaning in THREADS:
             read_pairs.append((key, _messages_in(meaning, value)))
         else:
@@ -434,7 +440,7 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
     reference outputs, and nothing in inputs.
     """
     name = key.casefold()
-    meaning = MEANINGS.get(name)
+    meaning = MEANINGS.get(fold_name(key))
     if meaning == "response" and main_field == "query":
         return None  # the answer of an earlier turn, or the one that is expected, is not judged
     if meaning == "response" and main_field:
@@ -475,10 +481,10 @@ def _choose_value(field: str, values: Sequence[tuple[str, Any]]) -> tuple[Any, b
     """
     if len(values) == 1 or field not in ALIASES:
         return values[0][1], False
-    names = [name.casefold() for name in (*ALIASES[field], *SOURCES)]
+    names = [fold_name(name) for name in (*ALIASES[field], *SOURCES)]
     # Compared as a case keeps them: the same messages may be in the shapes of two vendors.
     readings: list[tuple[Any, object]] = []
-    for _, value in sorted(values, key=lambda pair: names.index(pair[0].casefold())):
+    for _, value in sorted(values, key=lambda pair: names.index(fold_name(pair[0]))):
         reading = try_read_field(field, value)
         if not is_blank(reading):
             readings.append((value, reading))

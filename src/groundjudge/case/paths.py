@@ -98,8 +98,13 @@ def nothing_at(roots: Mapping[str, object], path: str) -> str:
     """Say that a path leads to no value, and which one that exists is the nearest."""
     hint = ""
     if not list(_values_at(roots, path)):
-        hint = did_you_mean(path, islice(_paths_in(roots), MAX_PATHS))
+        hint = _nearest(path, islice(_paths_in(roots), MAX_PATHS))
     return f"nothing is at the path {path!r}{hint}"
+
+
+def _nearest(path: str, paths: Iterable[str]) -> str:
+    """Propose the nearest path, but none that this one leads through: a whole record holds the answer too."""
+    return did_you_mean(path, [other for other in paths if not path.startswith(f"{other}.")])
 
 
 def until_found(
@@ -127,7 +132,7 @@ def until_found(
     if not paths_of_first_row:
         return
     for name, path in missing_paths.items():
-        hint = did_you_mean(path, paths_of_first_row)
+        hint = _nearest(path, paths_of_first_row)
         message = (
             f"no row of {source} has {path}, where `fields` looks for {name}{hint or '.'} "
             f"The first row has {name_list(paths_of_first_row, path)}"
