@@ -44,6 +44,20 @@ TABLE = [
     pytest.param(
         {"context": [OTHER], "retrievalContext": [OPEN]}, "context", OPEN, NOTED, id="a test run of DeepEval"
     ),
+    pytest.param(
+        {"dataset_id": "d", "inputs": {"question": "When?"}, "outputs": {"answer": "At 9."}},
+        "response",
+        None,
+        (),
+        id="an example of a data set has no response",
+    ),
+    pytest.param(
+        {"dataset_id": "d", "inputs": {"question": "When?"}, "outputs": {"answer": "At 9."}},
+        "reference",
+        "At 9.",
+        (),
+        id="its output is the reference",
+    ),
     pytest.param({"actualOutput": "At 9."}, "response", "At 9.", (), id="a name in camel case"),
     pytest.param({"contexts": [OPEN], "source": OTHER}, "context", OPEN, NOTED, id="contexts before source"),
     pytest.param({"source": OTHER, "contexts": [OPEN]}, "context", OPEN, NOTED, id="in any order of the row"),

@@ -653,6 +653,9 @@ def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]
         The keys and values, and whether the outputs have a context, which then is not to be looked for
         elsewhere.
     """
+    if "dataset_id" in row and "reference_outputs" not in row:
+        # An example of LangSmith's: its outputs are what an application should answer, and none has answered.
+        row = {**row, "outputs": None, "reference_outputs": row.get("outputs")}
     inputs, outputs, references = [_read_side(row.get(side), field) for side, field in SIDES.items()]
     reference_thread = references.pop("messages", None)
     references.setdefault("reference", reference_thread)
