@@ -110,6 +110,10 @@ MARKERS: Mapping[str, tuple[str, Sequence[tuple[str, int, tuple[int, ...]]]]] = 
         "It costs 4 [2].\n\n[1] The net\n[2] A friend",
         [("2", 1, (1,))],
     ),
+    "a list of sources of which one is not there": (
+        "It costs 4 [1]. It opens at 9 [2].\n\n[1] Another page\n[2] Opening hours",
+        [("1", 1, ()), ("2", 2, (0,))],
+    ),
     "bullets in the list of sources": ("It costs 4 [1].\n\nSources\n- [1]: Prices", [("1", 1, (1,))]),
 }
 
@@ -261,6 +265,13 @@ FOUND: Mapping[str, tuple[str, Sequence[tuple[str, str, Any]], Sequence[str], Ma
         f"Welcome [3]! {HOURS.format(1)}",
         [("-", "-", "NO CLAIM"), ("1", "-", 10)],
         ["no_claim", "supported"],
+        {"citation_precision": 1, "citation_recall": 1, "utilization": 0.2},
+        "",
+    ),
+    "a list of sources": (
+        f"{HOURS.format(1)}\n\nSources:\n[1] Opening hours",
+        [("1", "-", 10), ("-", "-", "NO CLAIM"), ("-", "-", 0)],
+        ["supported"],
         {"citation_precision": 1, "citation_recall": 1, "utilization": 0.2},
         "",
     ),

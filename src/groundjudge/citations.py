@@ -97,18 +97,34 @@ def check_citations(case: Case, numbered: Sentences, parts: Sequence[Part]) -> C
         parts: the parts of the verdict: a sentence of the response each, in order.
     """
     names = _Names(case.context or ())
+    text = _without_code(case.response_text)
     found: list[Citation] = []
-    for citation in _find_citations(_without_code(case.response_text), names, numbered.response):
+    for citation in _find_citations(text, names, numbered.response):
         found.append(_check(citation, parts[citation.sentence - 1], names))
+    # The lines of a list of sources cite nothing, and need not.
+    end, _ = _read_definitions(text, names)
+    parts = [part for part in parts if part.start is not None and part.start < end]
     return Checked(tuple(found), _scores(found, parts, numbered), _note(found, parts))
 
 
 def without_citations(case: Case) -> str:
-    """Return the text of a response with blanks for its citations; all places stay what they are."""
+    """Return the text of a response with blanks for its citations, and for lines that only name a source.
+
+    All places stay what they are.
+    """
     text = case.response_text
     names = _Names(case.context or ())
-    for citation in _find_citations(_without_code(text), names, sentences(text)):
-        text = f"{text[: citation.start]}{' ' * (citation.end - citation.start)}{text[citation.end :]}"
+    plain = _without_code(text)
+    blanks = [(citation.start, citation.end) for citation in _find_citations(plain, names, sentences(text))]
+    end, _ = _read_definitions(plain, names)
+    for line in plain[end:].splitlines(keepends=True):
+        definition = _DEFINITION.fullmatch(line.rstrip())
+        # "[1] Opening hours, which are 9 to 20" says something.
+        if definition is not None and names.named(definition["text"]):
+            blanks.append((end, end + len(line)))
+        end += len(line)
+    for start, end in blanks:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
     return text
 
 
@@ -209,8 +225,8 @@ def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple
     """Read the list of sources at the end of a text.
 
     Returns:
-        Where it begins, the length of the text if there is none; and the documents of its numbers, as far as
-        it calls them by a title or an id.
+        Where it begins, the length of the text if there is none; and the documents of its numbers, if it
+        calls any by a title or an id.
     """
     end = len(text)
     definitions: dict[str, tuple[int, ...]] = {}
@@ -222,12 +238,13 @@ def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple
             documents = names.named_in(definition["text"])
             if definition["item"] and not documents:
                 break  # a step, such as "2. Add water."
-            if documents:
-                definitions[str(int(definition["number"] or definition["item"]))] = documents
+            definitions[str(int(definition["number"] or definition["item"]))] = documents
         end -= len(line)
     # Lines that begin with a marker may be all that a response says: "[1] It opens at 9."
-    is_cited = _MARKER.search(text, 0, end) is not None
-    return (end, definitions) if is_cited else (len(text), {})
+    if _MARKER.search(text, 0, end) is None:
+        return len(text), {}
+    # Where no line names a document they may be called otherwise; where one does, the others are not there.
+    return end, definitions if any(definitions.values()) else {}
 
 
 def _targets_of(marker: re.Match[str], names: _Names) -> Iterator[tuple[str, tuple[int, ...]]]:

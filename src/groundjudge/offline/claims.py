@@ -68,6 +68,9 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
     claims: list[Claim] = []
     openers: list[Word] = []
     for sentence, sentence_words in zip(cut_sentences, words_of_sentences, strict=True):
+        if not compared_text[sentence.start : sentence.end].strip():
+            claims.append(Claim(sentence.text, "claims nothing"))  # a line of a list of sources
+            continue
         is_last = sentence is cut_sentences[-1]
         if not is_last and sentence_words and not reader.split_openers(sentence_words)[1]:
             openers += sentence_words  # "Yes. We are open." claims what "Yes, we are open." does
