@@ -155,7 +155,9 @@ class _Names:
                 by_name[name].append(index)
             by_number[str(int(document.id)) if has_numbers else str(index + 1)].append(index)
         self._by_name = {name: tuple(indices) for name, indices in by_name.items()}
-        self._by_number = {number: tuple(indices) for number, indices in by_number.items()}
+        self._by_number: dict[str, tuple[int, ...]] = {}
+        for number, indices in by_number.items():
+            self._by_number[number] = tuple(indices)
         self._is_given = numbers is not None
         if numbers is not None:
             self._by_number = {number: (index,) for number, index in numbers.items()}

@@ -1,5 +1,7 @@
 """Annotation queues of LangSmith, with the real package and a local stand-in for its server."""
 
+# The lambdas of the table have no types of their own:
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping

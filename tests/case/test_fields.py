@@ -123,7 +123,13 @@ def test_null_and_what_tables_hold_for_it_mean_not_given(field: str, value: Any)
 
 
 def test_field_that_no_judge_uses_is_no_error() -> None:
-    unused = {"context": [5], "query": {"a": 1}, "answers": [{}], "documents": "d", "question": "q"}
+    unused: dict[str, Any] = {
+        "context": [5],
+        "query": {"a": 1},
+        "answers": [{}],
+        "documents": "d",
+        "question": "q",
+    }
     case = Case.from_mapping({**unused, "response": "r", "id": 1})
     assert (case.response, case.id) == ("r", "1")
     assert case.field_names() == ("query", "response", "context", "answers")

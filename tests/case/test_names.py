@@ -13,6 +13,7 @@ from scripted_model import ScriptedModel
 
 from groundjudge import load, run
 from groundjudge.case.case import Case
+from groundjudge.case.data import is_list
 from groundjudge.case.fields import Fields
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.summary import summarise
@@ -133,8 +134,8 @@ def test_first_name_that_holds_what_the_field_holds_counts(
     row: dict[str, Any], field: str, text: str | None, warnings: tuple[str, ...]
 ) -> None:
     case = Case.from_mapping(row)
-    value = case.value(field)
-    if isinstance(value, tuple):
+    value: Any = case.value(field)
+    if is_list(value):
         value = "\n".join(part.content for part in value)
     assert (value, case.warnings([field])) == (text, warnings)
     # A case can be read again, as adapters and files do.

@@ -276,7 +276,9 @@ def test_clients_of_every_kind_are_told_alike(
 ) -> None:
     async def judged() -> Verdict:
         client = None if kind is None else kind(base_url=server.url, api_key="k", max_retries=1)
-        settings = {"client": client} if client else {"base_url": server.url, "max_retries": 1}
+        settings: dict[str, Any] = (
+            {"client": client} if client else {"base_url": server.url, "max_retries": 1}
+        )
         verdict = await load("groundedness", model=OpenAIModel("m", **settings)).aevaluate(ROW)
         closing = client.close() if client else None
         if closing:

@@ -1,5 +1,7 @@
 """The options of a model that is passed by its name reach the endpoint, from every way in."""
 
+# Options go from every way in to every model, so that no type says what they are:
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,7 @@
 """What a function or a model object returns is read by its form, or is one error that names its keys."""
 
+# LangChain's runnables and lambdas have no types of their own:
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 import asyncio
@@ -30,8 +32,14 @@ DRAFT = f"<S0>t</S0><S1>none of it</S1>{sure(1)}"
 def responses(text: str = GOOD, status: str = "completed", **fields: Any) -> dict[str, Any]:
     """A response of OpenAI's Responses API, as JSON."""
     reasoning = {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": DRAFT}]}
-    part = {"type": "output_text", "text": text, "annotations": []}
-    message = {"type": "message", "id": "m", "role": "assistant", "status": status, "content": [part]}
+    part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
+    message: dict[str, Any] = {
+        "type": "message",
+        "id": "m",
+        "role": "assistant",
+        "status": status,
+        "content": [part],
+    }
     return {
         "id": "resp_1",
         "object": "response",
@@ -106,7 +114,7 @@ def chat(text: str | None = GOOD, finish_reason: str = "stop", **message: Any) -
     }
 
 
-GEMINI = {
+GEMINI: dict[str, Any] = {
     "candidates": [{"content": {"parts": [{"text": GOOD}]}, "finishReason": "STOP"}],
     "usageMetadata": {},
 }

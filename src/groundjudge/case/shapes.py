@@ -655,9 +655,10 @@ def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, 
     """A string as it is, or the messages of a thread or of a single message."""
     if isinstance(value, str) or (field in LIKE_A_TEXT and is_number(value)):
         return str(value)
-    match value:
+    threads: Any = value
+    match threads:
         case [[first, *_] as thread] if not isinstance(first, str | list):
-            value = cast("object", thread)  # LangChain's traces have a list of threads
+            value = thread  # LangChain's traces have a list of threads
         case _:
             pass
     messages: list[Message] = []

@@ -100,7 +100,7 @@ def _layers(body: object) -> list[object]:
     return layers
 
 
-def _inside(body: object) -> object:
+def _inside(body: Any) -> Any:  # noqa: ANN401  whatever an endpoint sends
     """Return what a body holds about its error: in {"error": {"message": "no"}} it is {"message": "no"}."""
     match body:
         case {"detail": object() as inner} if inner:  # FastAPI
@@ -123,17 +123,17 @@ def message_of(body: object) -> str:
     if not layers:
         return NO_REASON
     message = ""
-    match layers[-1]:
-        case {"msg": str(fault), **details}:  # FastAPI
-            place = details.get("loc")
+    innermost: Any = layers[-1]
+    match innermost:
+        case {"msg": str(fault)}:  # FastAPI
+            place = innermost.get("loc")
             where = ".".join(map(str, place)) if is_list(place) else "the request"
             message = f"{where}: {fault}"
         case {"message": str(text)} | str(text):
             message = text.strip()
-        case innermost:
-            with suppress(
-                RecursionError, TypeError, ValueError
-            ):  # nested too deep, or an object of the caller's
+        case _:
+            # Nested too deep, or an object of the caller's.
+            with suppress(RecursionError, TypeError, ValueError):
                 message = json.dumps(innermost, ensure_ascii=False, default=str)
     return message[:MAX_MESSAGE_LENGTH] or NO_REASON
 

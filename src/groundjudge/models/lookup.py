@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
-from typing import Annotated, Any, Protocol, TypeAlias, TypedDict, Unpack
+from typing import Annotated, Any, Protocol, TypeAlias, TypedDict, Unpack, cast
 
 from groundjudge.case.data import is_mapping
 from groundjudge.models.failure import model_error
@@ -293,6 +293,7 @@ def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) ->
 def _settings_of(llm: Any) -> set[str]:  # noqa: ANN401  LangChain's
     """Return the names of the settings of a chat model, of which some have two."""
     names = set[str]()
-    for name, field in type(llm).model_fields.items():
+    kind = cast("Any", type(llm))
+    for name, field in kind.model_fields.items():
         names.update({name, str(field.alias)})
     return names

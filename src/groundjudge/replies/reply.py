@@ -182,7 +182,8 @@ def _read_response(answer: object) -> Reply | None:
     if _get_value(answer, "object", str) != "response":
         return None
     content: list[object] = []
-    for item in _get_value(answer, "output", list) or []:
+    items: list[Any] = _get_value(answer, "output", list) or []
+    for item in items:
         if _get_value(item, "type", str) == "message":  # and not a reasoning or a call
             content += _get_value(item, "content", list) or []
     usage = _get_value(answer, "usage")
