@@ -333,9 +333,9 @@ def test_limits_hold_for_each_model_and_for_further_batches(batches: Any) -> Non
 
 @soak
 def test_limits_can_be_given_when_a_run_goes_on(batches: Any) -> None:
-    run = submit_run(batches, max_enqueued=4500)
+    run = submit_run(batches, max_enqueued=1620)
     assert run.collect().exit_code == 1
-    assert run.submit("--max-tokens-per-batch", "4500").exit_code == 0
+    assert run.submit("--max-tokens-per-batch", "1620").exit_code == 0
     check(run, "--finish", "batch")
     assert run.server.most_open == 1
 
@@ -385,7 +385,7 @@ def test_attempts_are_counted_for_each_request(batches: Any) -> None:
 
 @soak
 def test_a_queue_that_takes_one_batch_gets_one_after_another(batches: Any) -> None:
-    run = submit_run(batches, n_rows=6, at_most=2, max_enqueued=5500)
+    run = submit_run(batches, n_rows=6, at_most=2, max_enqueued=2000)
     check(run, "--finish", "batch")
     assert run.server.most_open > 1  # until it was refused
     assert len(run.server.batches) == 3 + 2

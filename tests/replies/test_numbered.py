@@ -330,6 +330,7 @@ def test_no_note_changes_a_number() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)  # on slow machines
 def test_no_note_of_many_changes_a_number() -> None:
     assert changed_by_notes(2, 100_000) == []
 
