@@ -252,7 +252,9 @@ def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple
 def _targets_of(marker: re.Match[str], names: _Names) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield each name in a marker with its documents; none if it is not a citation, such as [sic]."""
     label = (marker["label"] or marker["wide"] or marker["round"]).strip()
-    documents = names.named(marker["link"] or "") or names.named(label)
+    documents = names.named(label)
+    if marker["link"]:
+        documents = names.named(marker["link"]) or documents
     numbers = _NUMBERS.fullmatch(label)
     if documents:
         yield label, documents
