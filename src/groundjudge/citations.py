@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Context, Document
@@ -83,9 +84,7 @@ def citations(
         CaseError: the documents are in no known shape.
     """
     case = Case(response=response, context=documents)
-    text = _without_code(response)
-    names = _Names(case.context or (), numbers)
-    return tuple(_find_citations(text, names, sentences(response)))
+    return tuple(_read_cited(response, case.context or (), sentences(response), numbers).citations)
 
 
 def check_citations(case: Case, numbered: Sentences, parts: Sequence[Part]) -> Checked:
@@ -96,36 +95,34 @@ def check_citations(case: Case, numbered: Sentences, parts: Sequence[Part]) -> C
         numbered: its sentences.
         parts: the parts of the verdict: a sentence of the response each, in order.
     """
-    names = _Names(case.context or ())
-    text = _without_code(case.response_text)
-    found: list[Citation] = []
-    for citation in _find_citations(text, names, numbered.response):
-        found.append(_check(citation, parts[citation.sentence - 1], names))
+    cited = _read_cited(case.response_text, case.context or (), numbered.response)
+    found = [_check(citation, parts[citation.sentence - 1], cited.names) for citation in cited.citations]
     # The lines of a list of sources cite nothing, and need not.
-    end, _ = _read_definitions(text, names)
-    parts = [part for part in parts if part.start is not None and part.start < end]
+    parts = [part for part in parts if part.start is not None and part.start < cited.list_start]
     return Checked(tuple(found), _scores(found, parts, numbered), _note(found, parts))
 
 
-def without_citations(case: Case) -> str:
+def without_markers(case: Case) -> str:
     """Return the text of a response with blanks for its citations, and for lines that only name a source.
 
     All places stay what they are.
     """
     text = case.response_text
-    names = _Names(case.context or ())
-    plain = _without_code(text)
-    blanks = [(citation.start, citation.end) for citation in _find_citations(plain, names, sentences(text))]
-    end, _ = _read_definitions(plain, names)
-    for line in plain[end:].splitlines(keepends=True):
+    cited = _read_cited(text, case.context or ())
+    blanks = [(citation.start, citation.end) for citation in cited.citations]
+    start = cited.list_start
+    for line in cited.text[start:].splitlines(keepends=True):
         definition = _DEFINITION.fullmatch(line.rstrip())
         # "[1] Opening hours, which are 9 to 20" says something.
-        if definition is not None and names.named(definition["text"]):
-            blanks.append((end, end + len(line)))
-        end += len(line)
-    for start, end in blanks:
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    return text
+        if definition is not None and cited.names.named(definition["text"]):
+            blanks.append((start, start + len(line)))
+        start += len(line)
+    pieces: list[str] = []
+    end = 0
+    for start, blank_end in dict.fromkeys(blanks):  # a marker can be several citations
+        pieces += (text[end:start], " " * (blank_end - start))
+        end = blank_end
+    return "".join([*pieces, text[end:]])
 
 
 def used_documents(parts: Sequence[Part]) -> Counter[int]:
@@ -142,56 +139,47 @@ def uncited_parts(found: Sequence[Citation], parts: Sequence[Part]) -> list[Part
     return [part for part in parts if part.score is not None and part.number not in cited]
 
 
+@dataclass(frozen=True)
 class _Names:
-    """The documents by what a response can call them."""
+    """The documents by what a response can call them.
 
-    def __init__(self, documents: Sequence[Document], numbers: Mapping[str, int] | None = None) -> None:
-        by_name: defaultdict[str, list[int]] = defaultdict(list)
-        by_number: defaultdict[str, list[int]] = defaultdict(list)
-        has_numbers = all(document.id.isdecimal() for document in documents)
-        for index, document in enumerate(documents):
-            # The pieces of one page have its title: who cites the page cites any of them.
-            for name in {_fold(document.title), _fold(document.id)} - {""}:
-                by_name[name].append(index)
-            by_number[str(int(document.id)) if has_numbers else str(index + 1)].append(index)
-        self._by_name = {name: tuple(indices) for name, indices in by_name.items()}
-        self._by_number: dict[str, tuple[int, ...]] = {}
-        for number, indices in by_number.items():
-            self._by_number[number] = tuple(indices)
-        self._is_given = numbers is not None
-        if numbers is not None:
-            self._by_number = {number: (index,) for number, index in numbers.items()}
+    Attributes:
+        by_name: by their titles and ids, folded. The pieces of one page have its title: who cites the page
+            cites any of them.
+        by_number: by the numbers of markers.
+    """
 
-    def define(self, definitions: Mapping[str, tuple[int, ...]]) -> None:
-        """Take what a list of sources says of numbers, unless the caller has said it."""
-        if not self._is_given:
-            self._by_number.update(definitions)
-
-    def numbered(self, number: int) -> tuple[int, ...]:
-        """Return the documents of a number; () if it has none."""
-        return self._by_number.get(str(number), ())
+    by_name: Mapping[str, tuple[int, ...]]
+    by_number: Mapping[str, tuple[int, ...]]
 
     def named(self, name: str) -> tuple[int, ...]:
         """Return the documents with a title or an id; () if there are none."""
-        return self._by_name.get(_fold(name), ())
+        return self.by_name.get(_fold(name), ())
 
     def named_in(self, text: str) -> tuple[int, ...]:
         """Return the documents whose title or id a text holds, by the longest of several; () for none."""
         folded = _fold(text)
-        names = [name for name in self._by_name if name in folded]
-        return self._by_name[max(names, key=len)] if names else ()
+        names = [name for name in self.by_name if name in folded]
+        return self.by_name[max(names, key=len)] if names else ()
 
     def marker_of(self, index: int) -> str:
         """Return a marker that cites a document."""
-        for number, indices in self._by_number.items():
+        for number, indices in self.by_number.items():
             if index in indices:
                 return f"[{number}]"
         return f"document {index + 1}"
 
 
-def _without_code(text: str) -> str:
-    """Return a text with blanks for its code, in which nothing is a citation; places stay what they are."""
-    return _CODE.sub(lambda code: " " * len(code[0]), text)
+def _names_of(documents: Sequence[Document]) -> _Names:
+    """Make the names of documents; numbers count from 1, unless each document has a number as its id."""
+    by_name: defaultdict[str, tuple[int, ...]] = defaultdict(tuple)
+    by_number: defaultdict[str, tuple[int, ...]] = defaultdict(tuple)
+    has_numbers = all(document.id.isdecimal() for document in documents)
+    for index, document in enumerate(documents):
+        for name in {_fold(document.title), _fold(document.id)} - {""}:
+            by_name[name] += (index,)
+        by_number[str(int(document.id)) if has_numbers else str(index + 1)] += (index,)
+    return _Names(dict(by_name), dict(by_number))
 
 
 def _fold(name: str) -> str:
@@ -199,28 +187,60 @@ def _fold(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _find_citations(text: str, names: _Names, spans: Sequence[Span]) -> list[Citation]:
-    """Find the citations of a text without code, in their order; the spans are its sentences."""
-    if not _MAY_CITE.search(text):  # so most are, and it takes no time
-        return []
-    end, definitions = _read_definitions(text, names)
-    names.define(definitions)
+class _Cited(NamedTuple):
+    """What a response cites.
+
+    Attributes:
+        text: the response, with blanks for its code, in which nothing is a citation; places stay.
+        list_start: where its list of sources begins; the length of the text if there is none.
+        names: what it calls the documents.
+        citations: the citations, in their order.
+    """
+
+    text: str
+    list_start: int
+    names: _Names
+    citations: Sequence[Citation]
+
+
+def _read_cited(
+    response: str,
+    documents: Sequence[Document],
+    spans: Sequence[Span] = (),
+    numbers: Mapping[str, int] | None = None,
+) -> _Cited:
+    """Read the citations of a response.
+
+    Args:
+        response: the text.
+        documents: the sources.
+        spans: the sentences of the text; () if nobody asks which of them cites.
+        numbers: as for `citations`.
+    """
+    names = _names_of(documents)
+    if not _MAY_CITE.search(response):  # so most are, and it takes no time
+        return _Cited(response, len(response), names, ())
+    text = _CODE.sub(lambda code: " " * len(code[0]), response)
+    list_start, definitions = _read_definitions(text, names)
+    by_number = {**names.by_number, **definitions}
+    if numbers is not None:
+        by_number = {number: (index,) for number, index in numbers.items()}
+    names = replace(names, by_number=by_number)
     starts = [span.start for span in spans]
     squares: list[Citation] = []
     rounds: list[Citation] = []
-    for marker in _MARKER.finditer(text, 0, end):
-        start, marker_end = marker.span()
+    for marker in _MARKER.finditer(text, 0, list_start):
+        start, end = marker.span()
         sentence = _sentence_of(start, text, spans, starts)
-        for name, documents in _targets_of(marker, names):
-            citation = Citation(
-                text=name, start=start, end=marker_end, sentence=sentence, documents=documents
-            )
+        for name, indices in _targets_of(marker, names):
+            citation = Citation(text=name, start=start, end=end, sentence=sentence, documents=indices)
             (rounds if marker["round"] else squares).append(citation)
     found = _without_other_numbers(squares)
     # "It opened in May (1)." is a citation only if another one of this kind stands somewhere.
     if len({citation.start for citation in rounds}) > 1:
         found += _without_other_numbers(rounds)
-    return sorted(found, key=lambda citation: citation.start)
+    found.sort(key=lambda citation: citation.start)
+    return _Cited(text, list_start, names, found)
 
 
 def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple[int, ...]]]:
@@ -263,7 +283,7 @@ def _targets_of(marker: re.Match[str], names: _Names) -> Iterator[tuple[str, tup
             first = int(part["first"])
             last = int(part["last"] or first)
             for number in range(first, min(last, first + MAX_RANGE) + 1):
-                yield str(number), names.numbered(number)
+                yield str(number), names.by_number.get(str(number), ())
     else:
         labels = [name.strip() for name in re.split("[,;]", label)]
         if all(map(names.named, labels)):

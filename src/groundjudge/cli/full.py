@@ -97,8 +97,7 @@ def _evidence_label(evidence: Evidence, part: Part) -> str:
     if evidence.number is None:
         return "quote"
     label = f"source sentence {evidence.number}"
-    is_against = part.score is not None and part.score < 1 / 2
-    return f"against it, {label}" if is_against else label
+    return label if part.score is None or part.borne_out_by else f"against it, {label}"
 
 
 def _source_line(evidence: Evidence, documents: Sequence[Document]) -> str:

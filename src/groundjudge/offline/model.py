@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from groundjudge.case.case import Case
 from groundjudge.case.numbered import Sentences
 from groundjudge.case.shapes import text_of
-from groundjudge.citations import without_citations
+from groundjudge.citations import without_markers
 from groundjudge.errors import ModelError
 from groundjudge.offline.alignment import as_compared, read_sources
 from groundjudge.offline.claims import Claim, read_claims
@@ -92,7 +92,7 @@ class OfflineModel:
         texts = _source_texts(rubric, case)
         query = text_of(case.query or case.conversation, "user")
         response = case.response_text
-        claims = read_claims(response, read_sources(texts, response), query, without_citations(case))
+        claims = read_claims(response, read_sources(texts, response), query, without_markers(case))
         if rubric.format.part_names:
             reading = _read_passage(rubric, case, claims, texts)
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
