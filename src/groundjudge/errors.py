@@ -179,7 +179,7 @@ class PromptError(GroundjudgeError):
         "what the message names.",
         "template_language": "The text contains `{%`: there is no template language. Use placeholders.",
         "unknown_input": "An input is not a field of a case and not in the text, or an option names no "
-        "input. Correct the name, or add a placeholder for an input of your own.",
+        "input. Correct the name, or add a placeholder for a custom input.",
         "unknown_judge": "There is no judge and no file of that name, or none was given. "
         "Use a name that `groundjudge judges` lists, or a path; it is relative to the working directory.",
         "unknown_placeholder": "A placeholder is not an input. Declare it under `inputs:`, or remove it.",

@@ -375,14 +375,14 @@ def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared:
     if name in RESERVED or name == "document":  # the tag around each document bears that name
         fault = f"{name!r} is reserved: give it another name"
     elif not CUSTOM_NAME.fullmatch(name):
-        fault = "an input of your own must have a name of ASCII letters, digits, _ and -"
+        fault = "a custom input must have a name of ASCII letters, digits, _ and -"
     elif not is_declared:
         # Declared inputs take the place of those that placeholders name: all of them are listed.
         inputs = ", ".join(f"{{name: {placeholder}}}" for placeholder in placeholders)
-        fault = f"if it is an input of your own, put this into the front matter: inputs: [{inputs}]"
+        fault = f"if it is a custom input, put this into the front matter: inputs: [{inputs}]"
     elif name not in placeholders:
         fault = "the text has no placeholder for it"
     else:
         return
-    message = f"is not a field of a case and {fault}; the fields' names are: {', '.join(FIELD_NAMED)}"
+    message = f"is not a field of a case: {fault}; the fields' names are: {', '.join(FIELD_NAMED)}"
     raise PromptError("unknown_input", f"the input {name!r} {message}")
