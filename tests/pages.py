@@ -269,7 +269,8 @@ def modules(folder: Path) -> None:
     """Write each page's Python blocks as a module, without checks that frameworks' types or lambdas fail."""
     unknown = ("Argument", "Lambda", "Member", "Variable")
     off = (*(f"reportUnknown{kind}Type" for kind in unknown), "reportMissingTypeStubs")
-    leave_out = f"# mypy: disable-error-code=attr-defined\n# pyright: {'=false, '.join(off)}=false\n"
+    leave_out = '# mypy: disable-error-code="attr-defined,import-untyped"\n'
+    leave_out += f"# pyright: {'=false, '.join(off)}=false\n"
     folder.mkdir(parents=True, exist_ok=True)
     for page in (page for page in pages() if name_of(page) not in NOT_TYPED):
         code = [block.code for block in to_run(page) if block.language == "python"]
