@@ -1,6 +1,6 @@
 """How often the 95 % intervals hold the true figure, over sizes, shares of grounded rows and groups.
 
-`GROUNDJUDGE_DRAWS=400 pytest -m soak -s tests/lab/test_coverage.py` prints the tables of docs/trust.md.
+`GROUNDJUDGE_DRAWS=400 pytest -m soak -s tests/lab/test_coverage.py` prints the coverage whose range docs/trust.md names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a change of model changes: flips, the paired test, and the threshold of the new judge.
 
-`GROUNDJUDGE_DRAWS=200 pytest -m soak -s tests/lab/test_model_change.py` prints the tables of
-docs/model-change.md.
+`GROUNDJUDGE_DRAWS=200 pytest -m soak -s tests/lab/test_model_change.py` prints the power that
+docs/model-change.md names.
 """
 
 from __future__ import annotations
