@@ -1,6 +1,6 @@
 """How often the 95 % intervals hold the true figure, over sizes, shares of grounded rows and groups.
 
-`GROUNDJUDGE_DRAWS=400 pytest -m soak -s tests/lab/test_coverage.py` prints the coverage whose range docs/trust.md names.
+`GROUNDJUDGE_DRAWS=400 pytest -m soak -s tests/lab/test_coverage.py` prints it; docs/trust.md names the range.
 """
 
 from __future__ import annotations
