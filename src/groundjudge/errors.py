@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
@@ -234,6 +234,7 @@ class ModelError(GroundjudgeError):
         retry_after: the seconds that the endpoint asks clients to wait; None if it does not ask.
         retries: how many times the request was sent again without success.
         remedy: what to do about it, as the message has it at its end in brackets; "" if it has none there.
+        verdicts: of a run over a data frame that ended early, the data frame of its verdicts so far.
     """
 
     codes: ClassVar[Mapping[str, str]] = {
@@ -288,6 +289,7 @@ class ModelError(GroundjudgeError):
     retry_after: float | None = None
     retries: int = 0
     remedy: str = ""
+    verdicts: Any = None
 
 
 class PanelError(GroundjudgeError):

@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case
-from groundjudge.case.data import as_json
 from groundjudge.case.fields import ALIASES, RESERVED
 from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.files import replace_file
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.columns import MAX_ROW, field_of_column
+from groundjudge.runs.columns import MAX_ROW, field_of_column, row_of_verdict
 from groundjudge.runs.run import RunOptions, check_judges, in_a_thread, judge_rows
 from groundjudge.verdict import Verdict
 
@@ -333,35 +332,11 @@ def _output_batch(input_batch: _InputBatch, numbered_verdicts: Sequence[tuple[in
     """
     kept_columns = input_batch.kept_columns
     indices = pa.array([number - input_batch.first for number, _ in numbered_verdicts], pa.int64())
-    verdict_rows = [_row_of_verdict(verdict) for _, verdict in numbered_verdicts]
+    verdict_rows = [row_of_verdict(verdict) for _, verdict in numbered_verdicts]
     verdict_columns = pa.RecordBatch.from_pylist(verdict_rows, VERDICT_SCHEMA).columns
     arrays = [column.take(indices) for column in kept_columns.columns] + verdict_columns
     schema = pa.schema([*kept_columns.schema, *VERDICT_SCHEMA])
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _row_of_verdict(verdict: Verdict) -> dict[str, object]:
-    """Return the values of a verdict, by column."""
-    reason = verdict.reason
-    if verdict.error or not reason:
-        reason = verdict.explanation
-    distribution: str | None = None
-    if verdict.distribution is not None:
-        distribution = as_json(verdict.distribution)
-    return {
-        "key": verdict.key,
-        "judge": verdict.judge,
-        "status": verdict.status,
-        "score": verdict.score,
-        "scores": as_json(verdict.scores) if verdict.scores else None,
-        "label": verdict.label,
-        "passed": verdict.passed,
-        "confidence": verdict.confidence,
-        "distribution": distribution,
-        "reason": reason,
-        "signature": verdict.signature,
-        "verdict": verdict.model_dump_json(),
-    }
 
 
 def rows_of(
@@ -544,7 +519,7 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
         OSError: it cannot be written.
     """
     schema = pa.schema([pa.field("id", TEXT), *VERDICT_SCHEMA])
-    rows = ({"id": verdict.case_id} | _row_of_verdict(verdict) for verdict in verdicts)
+    rows = ({"id": verdict.case_id} | row_of_verdict(verdict) for verdict in verdicts)
     with replace_file(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while row_group := list(islice(rows, WRITTEN_AT_ONCE)):
             writer.write_batch(pa.RecordBatch.from_pylist(row_group, schema))

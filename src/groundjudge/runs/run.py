@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from groundjudge.case.case import Case
 from groundjudge.case.cells import read_list
@@ -24,6 +24,7 @@ from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import TRUE_OR_FALSE, Option, check_options, is_count, is_deadline
 from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.runs.columns import row_of_verdict
 from groundjudge.verdict import Verdict, well_formed
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
@@ -31,6 +32,17 @@ Row: TypeAlias = Case | Mapping[str, Any] | CaseError
 
 Rows: TypeAlias = Iterable[Row] | AsyncIterable[Row]
 
+
+class Frame(Protocol):
+    """A data frame of pandas."""
+
+    @property
+    def columns(self) -> Any: ...  # noqa: ANN401, D102
+    def to_dict(self, orient: Literal["records"], /) -> Any: ...  # noqa: ANN401, D102
+    def itertuples(self) -> Any: ...  # noqa: ANN401, D102
+
+
+F = TypeVar("F", bound=Frame)
 J = TypeVar("J", bound=AnyJudge | Rubric)
 T = TypeVar("T")
 
@@ -173,19 +185,52 @@ def judge_rows(
     return _outputs(cases, make_jobs, limits, at_once, output, ordered=options.get("ordered", False))
 
 
+@overload
+def run(judges: AnyJudge | Sequence[AnyJudge], cases: F, **options: Unpack[RunOptions]) -> F: ...
+
+
+@overload
 def run(
     judges: AnyJudge | Sequence[AnyJudge], cases: Rows, **options: Unpack[RunOptions]
-) -> Generator[Verdict, None, None]:
+) -> Generator[Verdict, None, None]: ...
+
+
+def run(
+    judges: AnyJudge | Sequence[AnyJudge], cases: Rows | F, **options: Unpack[RunOptions]
+) -> Generator[Verdict, None, None] | F:
     """Judge many cases as `arun` does, from synchronous code.
 
     The work runs in an event loop in a separate thread, so this function works in a script, in a
     notebook, inside a running event loop and from several threads at once; `cases` is read and `previous`
     is called in that thread. Closing the generator ends the work: requests in flight are cancelled.
 
+    Given a pandas DataFrame with a case in each row, it returns a DataFrame with a verdict in each row, in
+    the same order: `case_id`, and the columns that `groundjudge.runs.arrow.judge_batches` describes.
+
     Raises:
-        ValueError, TypeError, ModelError, Exception: as for `arun`.
+        ValueError, TypeError, ModelError, Exception: as for `arun`. If a run over a data frame ends early,
+            the error's `verdicts` are those of the rows that were judged.
     """
-    return in_a_thread(arun(judges, cases, **options))
+    if _is_frame(cases):
+        return _judge_frame(judges, cast("F", cases), options)
+    return in_a_thread(arun(judges, cast("Rows", cases), **options))
+
+
+def _is_frame(cases: object) -> bool:
+    return hasattr(cases, "itertuples") and hasattr(cases, "columns")
+
+
+def _judge_frame(judges: AnyJudge | Sequence[AnyJudge], frame: F, options: RunOptions) -> F:
+    make_frame: Any = type(frame)
+    rows: list[dict[str, object]] = []
+    in_order: RunOptions = {"ordered": True, **options}
+    try:
+        for verdict in in_a_thread(arun(judges, frame.to_dict("records"), **in_order)):
+            rows.append({"case_id": verdict.case_id, **row_of_verdict(verdict)})
+    except ModelError as error:
+        error.verdicts = make_frame(rows)
+        raise
+    return cast("F", make_frame(rows))
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
@@ -279,7 +324,7 @@ def check_cases(cases: Rows) -> None:
     """
     requirement = "cases must be an iterable of cases"
     if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
-        message = f'{requirement}: of a pandas data frame pass df.to_dict("records")'
+        message = f'{requirement}: pass df.to_dict("records") of pandas, or df.to_dicts() of Polars'
         raise TypeError(message)
     if isinstance(cases, Case | Mapping | str | bytes):
         message = f"{requirement}: put a single case in a list, read a file with json"
