@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -129,6 +130,11 @@ def test_help_is_whole_at_100_columns(invoke: Invoke, arguments: list[str]) -> N
     assert output.startswith("Usage: ")
     assert "..." not in output.split("\n\n", 1)[1]
     assert max(map(len, output.splitlines())) <= 100
+
+
+def test_help_of_a_run_fits_one_screen() -> None:
+    output = run_command("run", "--help", env={**os.environ, "COLUMNS": "100"}).stdout
+    assert 20 < len(output.splitlines()) <= 50
 
 
 def test_the_judge_and_the_model_have_short_options(invoke: Invoke, file_of: FileOf) -> None:

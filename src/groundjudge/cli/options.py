@@ -64,7 +64,7 @@ Cases = Annotated[
     str,
     typer.Argument(
         metavar="CASES",
-        help='A file of cases: JSON Lines, .csv, .tsv, .json (all also .gz), or .parquet; "-" is stdin.',
+        help='JSON Lines, JSON, CSV, TSV (also .gz) or Parquet; "-" is stdin.',
     ),
 ]
 Verdicts = Annotated[
@@ -76,12 +76,12 @@ KeepWords = Annotated[
     bool,
     typer.Option(
         "--keep-words",
-        help='Read "None", "null", "nan" and the like in the cells of a table as text, not as no value.',
+        help='Read "None", "null" and the like in a table as text.',
     ),
 ]
 Overwrite = Annotated[
     bool,
-    typer.Option("--overwrite", help="Replace the file --out if it exists."),
+    typer.Option("--overwrite", help="Replace --out if it exists."),
 ]
 
 
@@ -93,7 +93,9 @@ class RowOptions:
     file_format: Annotated[
         FileFormat | None,
         typer.Option(
-            "--format", help="The format of the file of cases. Default: by its suffix; of stdin: jsonl."
+            "--format",
+            metavar="FORMAT",
+            help="jsonl, json, csv, tsv or parquet. Default: by the suffix.",
         ),
     ] = None
     paths: Annotated[
@@ -101,12 +103,12 @@ class RowOptions:
         typer.Option(
             "--fields",
             metavar="FIELD=PATH",
-            help="Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
+            help="Where a field is, as in query=inputs.question; repeatable.",
         ),
     ] = None
     encoding: Annotated[
         str,
-        typer.Option("--encoding", metavar="NAME", help="The encoding of the file, such as cp1252."),
+        typer.Option("--encoding", metavar="NAME", help="The file's encoding, such as cp1252."),
     ] = UTF_8
     limit: Annotated[
         int | None,
@@ -117,8 +119,7 @@ class RowOptions:
         typer.Option(
             "--rows",
             metavar="PATH",
-            help="Where the array of rows is in a JSON file that is an object, as in results.results. "
-            "Default: the only array of objects in it.",
+            help="Where the rows are in a JSON object, as in results.results.",
         ),
     ] = None
     keep_words: KeepWords = False
@@ -187,9 +188,7 @@ class OutputOptions:
 
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Continue the file --out: judge only missing rows and rows with an error."
-        ),
+        typer.Option("--resume", help="Judge only what --out lacks, and rows with an error."),
     ] = False
     overwrite: Overwrite = False
 
@@ -200,7 +199,7 @@ class RunLimits:
 
     concurrency: Annotated[
         int,
-        typer.Option("--concurrency", metavar="N", min=1, help="Most requests in flight."),
+        typer.Option("--concurrency", metavar="N", min=1, help="Most requests at a time."),
     ] = CONCURRENCY
     deadline: Annotated[
         float | None,
@@ -208,7 +207,7 @@ class RunLimits:
             "--deadline",
             metavar="SECONDS",
             min=0.001,
-            help="Time limit per verdict, with all retries and waits.",
+            help="Time limit of a verdict, with retries and waits.",
         ),
     ] = None
     max_calls: Annotated[
@@ -223,17 +222,14 @@ class RunLimits:
 
 CacheFile = Annotated[
     str | None,
-    typer.Option(
-        "--cache", metavar="PATH", help="Keep replies in this file and reuse those it already holds."
-    ),
+    typer.Option("--cache", metavar="PATH", help="Reuse the replies in this file, and keep new ones there."),
 ]
 Price = Annotated[
     str | None,
     typer.Option(
         "--price",
         metavar="IN,OUT",
-        help="Prices of a million prompt and completion tokens; with a third, that of prompt tokens from the "
-        "provider's cache.",
+        help="Prices per million tokens; a third is for cached prompt tokens.",
     ),
 ]
 

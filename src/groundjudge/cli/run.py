@@ -31,9 +31,7 @@ VerdictsOut = Annotated[
         "--out",
         "-o",
         metavar="PATH",
-        help='Write verdicts here, one JSON object per line; "-" is stdout, which is the default where '
-        "stdout is not a terminal. A PATH that ends in .parquet is written at the end, from PATH.jsonl, "
-        "which --resume continues.",
+        help='Where to write the verdicts: .jsonl, .parquet, or "-" for stdout.',
     ),
 ]
 MinCoverage = Annotated[
@@ -43,7 +41,7 @@ MinCoverage = Annotated[
         metavar="SHARE",
         min=0,
         max=1,
-        help="Exit with status 1 if any judge scored a smaller share of the rows it should score.",
+        help="Exit with 1 if a judge scored a smaller share of its rows.",
     ),
 ]
 FullCases = Annotated[
@@ -51,7 +49,7 @@ FullCases = Annotated[
     typer.Option(
         "--full",
         metavar="CASE_ID",
-        help='Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".',
+        help='Print a case in full; repeatable. Without an id: "row 3".',
     ),
 ]
 
@@ -71,17 +69,8 @@ def run(
 ) -> None:
     """Judge every case in a file and print a summary.
 
-    A row can list its judges under `judges`; other judges skip it. A prompt file also judges rows that list
-    the judge in its `offline:`. A row that lacks an input that a judge requires is an error; so is a missing
-    or blank response, unless -O empty_response says otherwise.
-
-    With --repeats or --panel, a verdict comes from several votes. It passes if more than half of them pass,
-    and a row without a majority is an error.
-
-    Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
-
-    If the endpoint stops responding, the run waits up to 5 minutes. If it never responded at all, the run
-    stops at once.
+    A row that cannot be judged is an error in its verdict, and the run goes on. --resume continues a run
+    that was interrupted or stopped by a quota or a budget.
 
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.

@@ -15,7 +15,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.cli.judging import judging_options
 from groundjudge.cli.options import complete_judge, fail_if_several
-from groundjudge.cli.screen import fail, in_options
+from groundjudge.cli.screen import fail
 from groundjudge.errors import CaseError, did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
@@ -31,7 +31,9 @@ from groundjudge.runs.rows import CaseFile, can_read_again
 from groundjudge.runs.run import find_duplicate, jobs_of
 from groundjudge.verdict import Verdict
 
-MODELS_HELP = (
+MODEL_HELP = "openai:MODEL, langchain:PROVIDER:MODEL, or offline, without a key."
+
+MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
     "OPENAI_BASE_URL unless it is OpenAI's), "
     '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
@@ -66,9 +68,9 @@ NOT_PARAMETERS = {
 
 
 def _help_of(name: str) -> str:
-    """Write the help of a flag of judging from the declaration of its option."""
-    option = declared_options(PanelOptions)[name]
-    return in_options(f"{option.help} Default: {option.default}.", "parameters")
+    """Write the help of a flag of judging: the first sentence of its option's."""
+    first_sentence = declared_options(PanelOptions)[name].help.partition(". ")[0]
+    return f"{first_sentence.removesuffix('.')}."
 
 
 def complete_option(incomplete: str) -> list[str]:
@@ -88,14 +90,16 @@ class JudgeSelection:
             "-j",
             metavar="NAME",
             autocompletion=complete_judge,
-            help="A judge's name or a prompt file; repeatable. Default: the built-in judges whose inputs the "
-            "cases have; in batches, and of stdin, all.",
+            help="A judge or a prompt file; repeatable. Default: all that fit.",
         ),
     ] = None
     model: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", "-m", metavar="MODEL", help=f"The model; with --panel repeatable: {MODELS_HELP}."
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help=MODEL_HELP,
         ),
     ] = None
     threshold: Annotated[
@@ -116,7 +120,7 @@ class JudgeSelection:
         bool,
         typer.Option(
             "--panel",
-            help="Let several --model vote, for each judge; with one --model, let several --judge vote.",
+            help="Let several --model vote; with one --model, several --judge.",
         ),
     ] = False
     cascade: Annotated[
@@ -124,8 +128,7 @@ class JudgeSelection:
         typer.Option(
             "--cascade",
             metavar="MODEL",
-            help="Ask this cheaper model first, and --model only where it is not sure; repeatable, the "
-            "cheapest first. Needs -O until=LOW,HIGH.",
+            help="Ask this cheaper model first; needs -O until=LOW,HIGH.",
         ),
     ] = None
     option: Annotated[
@@ -135,8 +138,7 @@ class JudgeSelection:
             "-O",
             metavar="NAME=VALUE",
             autocompletion=complete_option,
-            help="An option of judging, such as empty_response=worst or parameters.temperature=0; "
-            "repeatable. `groundjudge judges --options` lists them.",
+            help="An option of judging, see `groundjudge judges --options`.",
         ),
     ] = None
 
@@ -202,7 +204,7 @@ class JudgeSelection:
         models = self.model or []
         # `--model=` gives the empty name, which is what an unset variable in a script leaves.
         if not models or "" in models:
-            fail(f"no model given: add --model, which can be {MODELS_HELP}")
+            fail(f"no model given: add --model, which can be {MODELS}")
         if self.panel and self.repeats:
             fail("--panel and --repeats are two ways to vote: use one of them")
         for name in options:
@@ -224,7 +226,7 @@ class JudgeSelection:
                     fail(MAKE_CASCADE.format(name))
             return
         if "" in self.cascade:
-            fail(f"--cascade: no model given: it can be {MODELS_HELP}")
+            fail(f"--cascade: no model given: it can be {MODELS}")
         if self.panel or self.repeats:
             fail(NO_VOTES.format("--panel" if self.panel else "--repeats"))
         if "until" not in options:

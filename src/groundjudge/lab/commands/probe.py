@@ -19,7 +19,7 @@ from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.outputs import check_files, hold_file, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors
-from groundjudge.cli.selection import MODELS_HELP, JudgeSelection
+from groundjudge.cli.selection import MODEL_HELP, JudgeSelection
 from groundjudge.files import replace_file
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.probe import figures
@@ -81,7 +81,7 @@ ProbedJudge = Annotated[
 ]
 ProbedModel = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="MODEL", help=f"The model: {MODELS_HELP}."),
+    typer.Option("--model", "-m", metavar="MODEL", help=MODEL_HELP),
 ]
 OwnCases = Annotated[
     str | None,
