@@ -37,8 +37,8 @@ WARNINGS: Mapping[str, str] = {
     "logprobs_unusable": "The endpoint returned no usable probabilities; the score is the plain one. "
     "With `weighted=True` use an endpoint that returns `logprobs` with `top_logprobs`.",
     "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
-    "not_decided": "The offline judge found no sentence of the source that says so in nearly the same "
-    "words, which does not make it wrong. Ask a language model.",
+    "not_decided": "No sentence of the source says this in nearly the same words; the response may still be "
+    "right. Ask a language model.",
     "share_mismatch": "The scores of the sentences and the last line contradict each other; the lower one of "
     "that and the weakest sentence counts.",
     "shares_unreadable": "The reply does not state how probable each value is, or the whole; the score is "

@@ -53,7 +53,7 @@ DIGITS_COMPARED = 9
 """Decimal places that count when a score is compared with a threshold."""
 
 MIN_SHARE_SHOWN = 0.005
-"""The lowest probability that an explanation names: a lower one would be shown as 0 %."""
+"""The lowest probability that an explanation names: a lower one would be shown as 0%."""
 
 
 class Frozen(BaseModel):
@@ -376,7 +376,7 @@ class Verdict(Judgement):
         entries: list[str] = []
         for name, share in sorted((self.distribution or {}).items(), key=itemgetter(1), reverse=True):
             if share >= MIN_SHARE_SHOWN:
-                entries.append(f"{name}: {100 * share:.0f} %")
+                entries.append(f"{name}: {100 * share:.0f}%")
         if len(entries) < 2:  # noqa: PLR2004
             return []
         return [f"How probable each value is: {', '.join(entries)}."]

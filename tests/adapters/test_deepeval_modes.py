@@ -64,7 +64,7 @@ def test_system_one_decides_alone_and_says_how_sure_it_is() -> None:
     assert metric.success
     assert metric.score == pytest.approx(0.85)
     assert metric.confidence == metric.verdict.confidence == pytest.approx(0.75)
-    assert "grounded 80 %, incorrect 20 %" in (metric.reason or "")
+    assert "grounded 80%, incorrect 20%" in (metric.reason or "")
     assert metric.evaluation_model == "decider"
 
 

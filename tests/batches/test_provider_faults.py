@@ -74,7 +74,7 @@ def until_incomplete(run: BatchCommands) -> None:
 def test_equal_rows_share_a_request_and_rows_without_one_are_counted(batches: Any) -> None:
     run: BatchCommands = batches(3)
     run.write_cases([*rows(3), {**rows(1)[0], "id": "again"}, {"id": "faulty"}])
-    counts = "requests 3, batches 1, shared by equal rows 1, verdicts without a request 1"
+    counts = "requests 3, batches 1, duplicate rows 1, verdicts without a request 1"
     assert counts in run.submit().output
 
 

@@ -409,7 +409,7 @@ def test_page_of_a_panel_shows_its_votes(browser: webdriver.Chrome, find: Find, 
     assert "No difference in accuracy was found" in find("#agreement")[0].text
     Select(find("#by-votes")[0]).select_by_visible_text("split (4)")
     assert count(find) == "4 of 40 verdicts"
-    assert set(column(find, "votes")) == {"80 %"}
+    assert set(column(find, "votes")) == {"80%"}
     find(".rows th.c-votes button")[0].click()
     assert set(column(find, "human")) <= {"no", "partly", "yes", "no ≠", "partly ≠", "yes ≠"}
     find("#body .open")[0].click()
@@ -419,12 +419,12 @@ def test_page_of_a_panel_shows_its_votes(browser: webdriver.Chrome, find: Find, 
     assert not find("dialog .votes .raw")[0].is_displayed()
     find("dialog .votes summary")[0].click()
     assert find("dialog .votes .raw")[0].text.startswith("It says ")
-    assert find("dialog .probabilities li")[0].text.split("\n") == ["yes", "70 %"]
+    assert find("dialog .probabilities li")[0].text.split("\n") == ["yes", "70%"]
     (summary,) = find("dialog .parts:not(.votes) summary")
     assert summary.text == "Probabilities, confidence 0.400"
     summary.click()
     (yes, no) = find("dialog .parts .probabilities li")
-    assert (yes.text.split("\n"), no.text.split("\n")) == (["yes", "70 %"], ["no", "30 %"])
+    assert (yes.text.split("\n"), no.text.split("\n")) == (["yes", "70%"], ["no", "30%"])
     dialog_text = find("dialog")[0].text
     for text in ("Agreement of the votes", "Spread of their scores", "Expected value, weighted"):
         assert text in dialog_text

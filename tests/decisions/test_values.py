@@ -110,7 +110,7 @@ def test_confidence_grounding_is_the_expected_value() -> None:
     assert (verdict.value, verdict.expected) == (verdict.score, verdict.score)
     assert verdict.label is None
     assert verdict.distribution == {"0": 0.1, "0.2": 0.2, "0.5": 0.3, "0.8": 0.4}
-    assert verdict.reason == "0.8: 40 %, 0.5: 30 %, 0.2: 20 %, 0: 10 % (a decision model gives no reasons)"
+    assert verdict.reason == "0.8: 40%, 0.5: 30%, 0.2: 20%, 0: 10% (a decision model gives no reasons)"
 
 
 def test_knowledge_hallucination_has_the_band_of_the_median() -> None:
@@ -118,7 +118,7 @@ def test_knowledge_hallucination_has_the_band_of_the_median() -> None:
     assert verdict.value == verdict.expected == pytest.approx(0.3 * 10 + 0.4 * 95)
     assert verdict.score == pytest.approx(0.41)
     assert verdict.label == "severe_hallucination"
-    assert verdict.reason.startswith("severe_hallucination 60 %, no_hallucination 40 % (")
+    assert verdict.reason.startswith("severe_hallucination 60%, no_hallucination 40% (")
 
 
 def test_passage_quality_has_two_parts() -> None:
@@ -130,7 +130,7 @@ def test_passage_quality_has_two_parts() -> None:
     assert verdict.confidence == precision.confidence == pytest.approx((5 * 0.5 - 1) / 4)
     assert verdict.score == pytest.approx(0.4)
     assert (verdict.value, verdict.distribution) == (None, None)
-    assert precision.reason == "1: 50 %, 3: 50 % (a decision model gives no reasons)"
+    assert precision.reason == "1: 50%, 3: 50% (a decision model gives no reasons)"
 
 
 def test_statement_groundedness_has_the_expected_value_of_each_sentence() -> None:
@@ -139,7 +139,7 @@ def test_statement_groundedness_has_the_expected_value_of_each_sentence() -> Non
     assert part.value == pytest.approx((0.3 * 8.5 + 0.3 * 10) / 0.6)
     assert part.label is None
     assert part.distribution == {"no_claim": 0.4, "8.5": 0.3, "10": 0.3}
-    assert part.reason == "no_claim 40 %, 8.5: 30 %, 10: 30 %"
+    assert part.reason == "no_claim 40%, 8.5: 30%, 10: 30%"
     assert [quote.quote for quote in part.evidence] == ["It opens at nine."]
     assert (part.number, part.start, part.end, part.evidence[0].number) == (1, 0, 17, 1)
     assert (verdict.value, verdict.weakest) == (None, None)

@@ -256,7 +256,7 @@ def test_threshold_for_a_precision_is_the_lowest_that_reaches_it(
 
 @given(st.integers(1, 60), st.integers(0, 60))
 def test_bound_of_a_share_is_the_exact_one(n: int, events: int) -> None:
-    """With the bound as the true share, so many events or more come in 5 % of the samples."""
+    """With the bound as the true share, so many events or more come in 5% of the samples."""
     events = min(n, events)
     low = lower_bound(events, n)
     tail = sum(comb(n, k) * low**k * (1 - low) ** (n - k) for k in range(events, n + 1))

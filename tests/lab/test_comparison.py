@@ -144,7 +144,7 @@ def test_equal_judges_are_seldom_told_apart() -> None:
             scores = {case_id: abs(score - (generator.random() < 0.15)) for case_id, score in RIGHT.items()}
             sides.append(verdicts_of(scores))
         n_clear += bool(compare(sides[0], sides[1], HALF, resamples=400, seed=seed).clear)
-    assert n_clear <= 7  # 5 % of 60 are 3
+    assert n_clear <= 7  # 5% of 60 are 3
 
 
 def test_groups_widen_the_interval() -> None:

@@ -1,4 +1,4 @@
-"""How often the 95 % intervals hold the true figure, over sizes, shares of grounded rows and groups.
+"""How often the 95% intervals hold the true figure, over sizes, shares of grounded rows and groups.
 
 `GROUNDJUDGE_DRAWS=400 pytest -m soak -s tests/lab/test_coverage.py` prints it; docs/trust.md names the range.
 """

@@ -187,10 +187,10 @@ def test_false_alarms_are_five_percent_and_power_grows_with_the_rows(n: int) -> 
         shares[change], _ = outcomes_of_test(n, change)
     _, detectable = outcomes_of_test(n, "shift")
     text = ", ".join(f"{change} {share:.3f}" for change, share in shares.items())
-    sys.stdout.write(f"{n} rows: {text}; finds a change of {detectable:.3f} with a power of 80 %\n")
+    sys.stdout.write(f"{n} rows: {text}; finds a change of {detectable:.3f} with a power of 80%\n")
     # More noise around a threshold in the middle changes which rows pass, and not how many.
     assert max(shares["none"], shares["noise"]) < 0.05 + two_standard_errors
-    if n >= 200:  # with 100 rows there are ten flips, of which too few outcomes are near 5 %
+    if n >= 200:  # with 100 rows there are ten flips, of which too few outcomes are near 5%
         assert min(shares["none"], shares["noise"]) > 0.05 - two_standard_errors
     if n == 1000:
         assert min(shares["shift"], shares["flips of one kind"]) > 0.8

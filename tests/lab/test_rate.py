@@ -23,7 +23,7 @@ TRUTH = {f"c{place}": place % 10 < 7 for place in range(400)}
 
 
 def make_verdicts(errors: float = 0.0) -> list[Verdict]:
-    """Verdicts on 400 cases, 70 % of them grounded, by a judge that passes half of the others."""
+    """Verdicts on 400 cases, 70% of them grounded, by a judge that passes half of the others."""
     dice = random.Random(5)  # noqa: S311  no secret
     verdicts: list[Verdict] = []
     for case_id, is_grounded in TRUTH.items():

@@ -56,7 +56,7 @@ PROMPTY_ASKS = [
     ("user", "RESPONSE: " + ANSWER.format("response")),
 ]
 BRACES = (
-    '{"score": 0.5, "why": {"tags": ["{a}"]}}, {"b": {}}, 100 % of {it}, {{"c": 1}}, {0}, {} and \\frac{1}{2}'
+    '{"score": 0.5, "why": {"tags": ["{a}"]}}, {"b": {}}, 100% of {it}, {{"c": 1}}, {0}, {} and \\frac{1}{2}'
 )
 MARKDOWN = f"""\
 ---

@@ -205,7 +205,7 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
         fail(f"--out {out} already exists: continue it with --resume, or choose another file")
     planned = _plan(run, out, resume=resume)
     counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
-    shared = f"shared by equal rows {planned.n_shared:,}"
+    shared = f"duplicate rows {planned.n_shared:,}"
     online = f", asked online {planned.n_online:,}" if planned.n_online else ""
     note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}{online}")
     if planned.n_large:

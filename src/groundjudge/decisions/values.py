@@ -31,7 +31,7 @@ class AnswerValue(NamedTuple):
         distribution: how probable each option is, those of 0 left out. The keys are the labels of a scale of
             labels, and otherwise numbers in digits, such as "5", also where those have labels.
         confidence: how sure the distribution is, 0..1.
-        shares: the likeliest labels, or numbers without one, in words: "incorrect 71 %, grounded 29 %".
+        shares: the likeliest labels, or numbers without one, in words: "incorrect 71%, grounded 29%".
     """
 
     value: float | None
@@ -93,7 +93,7 @@ def _likeliest_unscored(question: JudgeQuestion, probabilities: Probabilities) -
 
 
 def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> str:
-    """Say how probable the labels are, or the numbers without one: "incorrect 71 %, grounded 29 %"."""
+    """Say how probable the labels are, or the numbers without one: "incorrect 71%, grounded 29%"."""
     shares: dict[str, float] = {}
     for name, share in zip(question.shown_names, probabilities, strict=True):
         if share:
@@ -102,7 +102,7 @@ def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> st
     entries: list[str] = []
     for name, share in sorted(shares.items(), key=itemgetter(1), reverse=True):
         if share >= MIN_SHOWN:
-            entries.append(f"{name} {round(100 * share)} %")
+            entries.append(f"{name} {round(100 * share)}%")
     return ", ".join(entries)
 
 

@@ -2,7 +2,7 @@
 
 The verdict passes if more than half of the votes asked for pass; an error withholds its vote. Its score is
 that of all votes, and it has a value where these have one label. Asking until the majority is decided, two
-votes at first, gave the verdict of sixteen votes for 97 % of the cases in one study, with 2.25 calls a case.
+votes at first, gave the verdict of sixteen votes for 97% of the cases in one study, with 2.25 calls a case.
 The mean score is then no better than that of two votes, so use `stop="never"` where the score itself matters.
 Repeats make a verdict stable and show how doubtful it is; they hardly make it right.
 """

@@ -28,7 +28,7 @@ Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa", "
 ONE_SIDED = 0.05
 
 # By how many times its spread a figure must be lower than the highest for its threshold to be clearly worse:
-# the normal deviate of 5 % that the two ends of an interval share.
+# the normal deviate of 5% that the two ends of an interval share.
 CLEARLY_WORSE = 2.241402727604947
 
 # Digits of the hash that stands for a row that a threshold was fitted on. Of a million rows beside a thousand
@@ -67,7 +67,7 @@ class Calibration(Frozen):
         notices: what makes the figures doubtful (see `agreement.notices_on`).
         at_least: the precision that was asked for; None for other figures.
         n_passed: the number of held-out rows that pass with the threshold.
-        bound: with 95 % confidence, the precision on rows like the held-out ones is not below this (one-sided
+        bound: with 95% confidence, the precision on rows like the held-out ones is not below this (one-sided
             and exact, Clopper and Pearson, 1934; rows taken as independent). None where `at_least` is.
     """
 
@@ -233,8 +233,8 @@ def _threshold_figure(
     """The threshold fitted to the rows, with its interval.
 
     It holds all thresholds that are not clearly worse on these rows: whose figure is at most
-    `CLEARLY_WORSE` times the spread of the difference among resamples below the highest. The middle 95 % of
-    thresholds fitted to resamples hold the best one less often than that: in 56 to 90 % of simulated samples
+    `CLEARLY_WORSE` times the spread of the difference among resamples below the highest. The middle 95% of
+    thresholds fitted to resamples hold the best one less often than that: in 56 to 90% of simulated samples
     of 50 and 100 rows. They are the interval where a figure is not maximised, but reached.
     """
     if at_least is not None:
@@ -278,7 +278,7 @@ def _precision_bound(sample: Sample) -> float:
 
 
 def lower_bound(events: float, n: float, error: float = ONE_SIDED) -> float:
-    """The one-sided exact lower bound of a share, by default at 95 %; 0 without observations.
+    """The one-sided exact lower bound of a share, by default at 95%; 0 without observations.
 
     It is Clopper and Pearson's (1934), as a quantile of the beta distribution.
 

@@ -2,12 +2,12 @@
 
 Rows are sorted by how sure the cheap judge is, at both ends together. Sets that grow from the surest rows on
 are tested one after the other: is the share of right verdicts in the set the wanted one or more? The first
-set that fails ends the search, so that at most 5 % of the searches find one that should have failed: a fixed
+set that fails ends the search, so that at most 5% of the searches find one that should have failed: a fixed
 sequence of tests (Maurer, Hothorn and Lehmacher, 1995), which depends on scores only and never on labels.
 Each test is an exact bound (Clopper and Pearson, 1934). It needs independent rows, so that only one row of
 each group counts.
 
-A small part of the 5 % is spent on all rows at once: chance ends a search through many sets now and then even
+A small part of the 5% is spent on all rows at once: chance ends a search through many sets now and then even
 if a judge is right everywhere, and the more often the less its scores tell right from wrong.
 """
 
@@ -37,12 +37,12 @@ SETS = 20
 """About how many sets are tested: fewer end a search by chance less often, more make the bounds finer."""
 
 ERROR_OF_ALL = 0.01
-"""The share of the searches that may find all rows by mistake; the growing sets have the rest of the 5 %."""
+"""The share of the searches that may find all rows by mistake; the growing sets have the rest of the 5%."""
 
 MISTAKES_AT_START = 2
-"""How many mistakes the first set may have. If there may be none (29 rows for 0.9, at 5 %), chance ends every
+"""How many mistakes the first set may have. If there may be none (29 rows for 0.9, at 5%), chance ends every
 tenth search with a good judge at once; with two (61 rows) every hundredth. Simulated with 400 labels, and a
-judge that is right on 95 % of the rows, and a little more often where it is surer."""
+judge that is right on 95% of the rows, and a little more often where it is surer."""
 
 MIN_TO_EXTRAPOLATE = 10
 """A smaller set says too little to estimate from it how many labels are needed."""
@@ -89,7 +89,7 @@ class CascadeCalibration(Frozen):
     Attributes:
         judge: the name of the cheap judge.
         models: the models of the cheap and of the strong judge.
-        accuracy: the proven share of right verdicts among those of the cheap judge that stand: at most 5 %
+        accuracy: the proven share of right verdicts among those of the cheap judge that stand: at most 5%
             of such searches find bounds by mistake.
         by: what bounds are compared with.
         until: the bounds, low and high, as `cascade` takes them.
@@ -252,7 +252,7 @@ def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[Casca
         if is_due or (growing and rows_set.is_whole):
             growing.append(rows_set)
             next_size = rows_set.size + step
-    if not growing:  # so few labels are tested once, with all of the 5 %
+    if not growing:  # so few labels are tested once, with all of the 5%
         return ranked[: _last_proven(whole, accuracy, ONE_SIDED)]
     size = max(
         _last_proven(growing, accuracy, ONE_SIDED - ERROR_OF_ALL),

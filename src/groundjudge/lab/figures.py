@@ -79,7 +79,7 @@ MAX_WEIGHTS = 1_000_000
 
 
 class Figure(Frozen):
-    """A figure with its 95 % confidence interval, which never has zero width.
+    """A figure with its 95% confidence interval, which never has zero width.
 
     Attributes:
         value: the point estimate; None if the figure is undefined for the rows.
@@ -473,7 +473,7 @@ def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
 
     Shares, which `WILSON` names, have Wilson's interval (1927). It counts as many rows as would make a share
     vary as it does among the resamples: all of them if they are independent, and fewer in groups. All other
-    intervals hold the middle 95 % of the resampled figures, and the figure itself.
+    intervals hold the middle 95% of the resampled figures, and the figure itself.
 
     Args:
         draws: for each figure itself, and behind it those of the resamples.
@@ -490,15 +490,15 @@ def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
 
 
 def percentile_figures(draws: Draws) -> dict[str, Figure]:
-    """Figures with an interval that holds the middle 95 % of the resampled ones, and the figure itself."""
+    """Figures with an interval that holds the middle 95% of the resampled ones, and the figure itself."""
     return {name: _percentile_figure(values) for name, values in draws.items()}
 
 
 def clear_differences(draws: Draws) -> list[str]:
-    """The differences that are not 0, with a chance of 5 % that any is named if all of them are.
+    """The differences that are not 0, with a chance of 5% that any is named if all of them are.
 
     A difference counts in units of its spread. The limit is the one that the largest of all of them exceeds
-    in 5 % of the resamples, each taken from its mean (max-T: Westfall and Young, 1993). It is the mean of the
+    in 5% of the resamples, each taken from its mean (max-T: Westfall and Young, 1993). It is the mean of the
     resamples that must exceed it, which pseudo-rows keep from extremes on few rows, and the interval of the
     difference alone must exclude 0 as well.
     """
@@ -752,7 +752,7 @@ def _weight_of_ties(weights: Floats, values: Floats) -> Floats:
 
 
 def _percentile_figure(values: Floats) -> Figure:
-    """A figure from its value and the resampled ones, whose middle 95 % are its interval."""
+    """A figure from its value and the resampled ones, whose middle 95% are its interval."""
     value = float(values[0])
     resampled = _defined_values(values[1:])
     # Two values are the least that can be an interval.
@@ -801,7 +801,7 @@ def _figure(value: float, low: float, high: float) -> Figure:
 
 
 def _percentiles(value: float, resampled: Floats) -> tuple[float, float]:
-    """The ends of the middle 95 % of the resampled values, and of the value itself."""
+    """The ends of the middle 95% of the resampled values, and of the value itself."""
     ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     low, high = np.quantile(resampled, ends).tolist()
     return min(low, value), max(high, value)

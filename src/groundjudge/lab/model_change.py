@@ -22,7 +22,7 @@ from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 # How many flips are listed by default.
 MAX_FLIPS = 10
 
-# The normal deviate of a power of 80 %.
+# The normal deviate of a power of 80%.
 Z_POWER = 0.8416212335729143
 
 # Half the width of the interval of the difference in accuracy that `ModelChange.labels_needed` is about.
@@ -68,7 +68,7 @@ class ModelChange(Frozen):
         share: the share of the cases that flip.
         p: of the test that as many are lost as gained (see `proportions.mcnemar_mid_p`);
             None for groups of cases, because the test takes cases as independent, and without cases.
-        detectable: the change of the pass rate that the test finds in 80 % of samples with as many cases and
+        detectable: the change of the pass rate that the test finds in 80% of samples with as many cases and
             flips; None if they are too few for any.
         flips: those with the largest change of the score, which are listed.
         labels_needed: how many labels of a sample with many flips (`sample.draw` with `against`) tell which
@@ -174,7 +174,7 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
 
 
 def detectable_change(n_flips: int, n: int) -> float | None:
-    """The change of the pass rate that McNemar's test finds with a power of 80 % (Connor, 1987).
+    """The change of the pass rate that McNemar's test finds with a power of 80% (Connor, 1987).
 
     Args:
         n_flips: how many of the cases flip, in either direction.
@@ -197,7 +197,7 @@ def detectable_change(n_flips: int, n: int) -> float | None:
 
 
 def _cases_for(change: float, share: float) -> float:
-    """How many cases McNemar's test needs to find a change of the pass rate in 80 % of samples.
+    """How many cases McNemar's test needs to find a change of the pass rate in 80% of samples.
 
     Args:
         change: of the pass rate, above 0.

@@ -9,11 +9,11 @@ from math import comb, sqrt
 from groundjudge.verdict import Frozen, Score
 
 Z = 1.959963984540054
-"""The normal deviate of a 95 % interval."""
+"""The normal deviate of a 95% interval."""
 
 
 class Rate(Frozen):
-    """A share with its 95 % Wilson interval. All but `n` are None without observations.
+    """A share with its 95% Wilson interval. All but `n` are None without observations.
 
     Attributes:
         n: observations.

@@ -70,7 +70,7 @@ class TrueRate(Frozen):
     Attributes:
         judge: the judge by whose verdicts the rows were drawn.
         rows: how many rows the rate is of: all, also those that the judge could not judge.
-        rate: the rate with its 95 % interval; `n` is the number of labels.
+        rate: the rate with its 95% interval; `n` is the number of labels.
         own: what each judge and version says by itself, which does not estimate the rate.
         alone: the interval of as many labels of a simple random sample, without a judge.
         worth: how many labels of a simple random sample would give an interval as narrow as `rate`.
@@ -360,7 +360,7 @@ def _prediction(verdict: Verdict) -> float:
 
 
 def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, float]:
-    """The 95 % interval of a rate: Wald's, or Wilson's of as many rows as would give this variance."""
+    """The 95% interval of a rate: Wald's, or Wilson's of as many rows as would give this variance."""
     # At 0 and 1, and without variance, Wilson's number of rows would be none, or without end.
     if is_wald or not 0 < value < 1 or not variance:
         half = Z * sqrt(variance)

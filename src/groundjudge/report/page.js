@@ -41,9 +41,9 @@ function chart(width, height, title, description, ...shapes) {
 // --- numbers and names --------------------------------------------------------------------------
 
 const whole = (number) => number.toLocaleString("en");
-// 1.000 and 100 % mean all: what is less is not rounded up to them.
+// 1.000 and 100% mean all: what is less is not rounded up to them.
 const notAll = (number, digits) => (number < 1 ? Math.min(number, 1 - 10 ** -digits) : number);
-const percent = (share) => `${(100 * notAll(share, 3)).toFixed((share > 0 && share < 0.0995) || (share > 0.995 && share < 1) ? 1 : 0)} %`;
+const percent = (share) => `${(100 * notAll(share, 3)).toFixed((share > 0 && share < 0.0995) || (share > 0.995 && share < 1) ? 1 : 0)}%`;
 const decimals = (number, digits = 3) => (number === null || number === undefined ? "–" : notAll(number, digits).toFixed(digits).replace("-", "−"));
 const outwards = (round, number) => decimals(number === null ? null : round(Number((1000 * number).toFixed(6))) / 1000 + 0);
 const between = (figure) => `${outwards(Math.floor, figure.low)} to ${outwards(Math.ceil, figure.high)}`;
@@ -226,9 +226,9 @@ function figures(agreement) {
   const withBounds = agreement.n_unscored > 0;
   const rows = FIGURES.filter(([key]) => agreement.figures[key].value !== null || !CORRELATIONS.includes(key))
     .map(([key, name]) => figureRow(name, agreement.figures[key], agreement.guess[key], agreement.undefined[key], withBounds ? agreement.bounds[key] : null));
-  return h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Agreement figures with 95 % confidence intervals"),
+  return h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Agreement figures with 95% confidence intervals"),
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Figure"), h("th", { scope: "col", class: "number" }, ""),
-      h("th", { scope: "col", class: "number" }, "95 % interval"),
+      h("th", { scope: "col", class: "number" }, "95% interval"),
       withBounds ? h("th", { scope: "col", class: "number", title: `if the ${plural(agreement.n_unscored, "row")} without a score were all wrong, all right` }, "Unscored wrong, right") : null,
       h("th", { scope: "col", class: "number" }, "Constant guess"),
       h("th", { scope: "col" }, h("span", { class: "unseen" }, "chart from 0 to 1")))),
@@ -254,14 +254,14 @@ function flipCounts(change) {
   const flips = change.n_lost + change.n_gained;
   if (!change.n) return "No case has a score of both.";
   const test = change.p === null ? "" : ` (McNemar test, mid-p: p = ${Number(change.p.toPrecision(2))})`;
-  const power = change.detectable === null ? "" : ` So many rows show a change of the pass rate of ${decimals(change.detectable)} or more in 80 % of samples.`;
+  const power = change.detectable === null ? "" : ` So many rows show a change of the pass rate of ${decimals(change.detectable)} or more in 80% of samples.`;
   return `${whole(flips)} of ${plural(change.n, "verdict")} flip (${percent(change.share.value)}, ${between(change.share)}): `
     + `${whole(change.n_lost)} passed only before, ${whole(change.n_gained)} pass only now${test}. `
     + `The scores shift by ${signedBetween(change.shift)}.${power}`;
 }
 
 function newThreshold({ threshold, interval, n, kept, gain }) {
-  const range = interval.low === null ? "" : `, 95 % interval ${short(interval.low, 4)} to ${short(interval.high, 4)}`;
+  const range = interval.low === null ? "" : `, 95% interval ${short(interval.low, 4)} to ${short(interval.high, 4)}`;
   return `The judge agrees best with people at the threshold ${threshold}${range} (${plural(n, "labelled row")}, balanced accuracy). `
     + `Keeping the old one gives ${decimals(kept.value)}; the new one, on rows that it was not fitted on, ${signedBetween(gain)}.`;
 }
@@ -295,14 +295,14 @@ function probe() {
   section.hidden = false;
   section.append(h("p", { class: "lede" }, `${data.probe.signature}, ${data.probe.date}. Unchanged: ${countOf(unchanged.right_passed)} right responses pass, `,
     `${countOf(unchanged.wrong_failed)} wrong ones fail; judged again, ${countOf(unchanged.flips)} change sides. Canaries: `,
-    `${countOf(unchanged.canaries_right)} that nobody could fail pass, ${countOf(unchanged.canaries_wrong)} that nobody could pass fail.`));
+    `${countOf(unchanged.canaries_right)} that are right beyond doubt pass, ${countOf(unchanged.canaries_wrong)} that are wrong beyond doubt fail.`));
   for (const allEdits of families) {
     const [title, happened, meaning] = FAMILIES[allEdits.family];
     const editsOfFamily = edits.filter((edit) => edit.family === allEdits.family);
     const rows = [...editsOfFamily, allEdits].map((edit) => probeRow(edit));
     section.append(h("article", { class: "probe" }, h("h3", null, title), h("p", { class: "small" }, meaning),
-      h("table", { class: "figures" }, h("caption", { class: "unseen" }, `${title}: shares with 95 % intervals`),
-        h("thead", null, h("tr", null, ["Edit", "n", happened, "95 % interval", "noise", "p", "no verdict", ""].map((name, at) =>
+      h("table", { class: "figures" }, h("caption", { class: "unseen" }, `${title}: shares with 95% intervals`),
+        h("thead", null, h("tr", null, ["Edit", "n", happened, "95% interval", "noise", "p", "no verdict", ""].map((name, at) =>
           h("th", { scope: "col", class: at ? "number" : "" }, name)))),
         h("tbody", null, rows))));
   }
@@ -412,8 +412,8 @@ function voteFigures(votes) {
   const selected = votes.members.some((member) => member.is_selected);
   const against = votes.members.length === 1 ? best.name : `its best member${selected ? " of those always asked" : ""} (${best.name})`;
   return h("div", null, h("h4", null, "Votes"), h("div", { class: "wide" },
-    h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Accuracy of the votes with 95 % confidence intervals"),
-      h("thead", null, h("tr", null, ["Votes", "n", "Accuracy", "95 % interval", "Minus panel"].map((name, index) => h("th", { scope: "col", class: index ? "number" : "" }, name)))),
+    h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Accuracy of the votes with 95% confidence intervals"),
+      h("thead", null, h("tr", null, ["Votes", "n", "Accuracy", "95% interval", "Minus panel"].map((name, index) => h("th", { scope: "col", class: index ? "number" : "" }, name)))),
       h("tbody", null, row("panel", votes.whole), row("unanimous votes", votes.unanimous), row("split votes", votes.split),
         votes.members.map((member) => row(`${member.name}${member.is_selected ? " *" : ""}`, member, member.difference))))),
     selected ? h("p", { class: "small" }, "* asked only where earlier votes left the verdict open, which are the harder rows") : null,

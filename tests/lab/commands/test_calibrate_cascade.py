@@ -57,7 +57,7 @@ def test_bounds_are_printed_with_what_they_save_and_the_line_to_use(files: Invok
     assert "one: small decides where its score is at most 0.05 or at least 0.95; large judges the others" in (
         result.output
     )
-    assert "proven on 200 labelled rows: 100 verdicts stand, 100 of them rightly" in result.output
+    assert "proven on 200 labelled rows: 100 verdicts stand, 100 of them correct" in result.output
     assert re.search(r"strong calls saved +0\.500 \[0\.43\d, 0\.56\d\]", result.output)
     assert re.search(r"right where the cheap judge decides +1\.000 \[", result.output)
     # Alone 1,000 rows cost 15, and in the cascade 1.01 and half of that.

@@ -63,7 +63,7 @@ def test_compare_says_what_flips_and_how_many_labels_are_needed(command: Invoke)
 def test_compare_says_where_the_threshold_belongs(command: Invoke) -> None:
     output = command("compare", "old.jsonl", "new.jsonl", "--labels", "l.jsonl", "--flips", "1").stdout
     assert (
-        "threshold at which the second agrees best with people: 0.2, 95 % interval 0.1 to 0.3 (200" in output
+        "threshold at which the second agrees best with people: 0.2, 95% interval 0.1 to 0.3 (200" in output
     )
     assert "keeping the old one gives 0.950 [" in output
     assert "the new one, on rows that it was not fitted on, +0.050 [" in output

@@ -98,7 +98,7 @@ def calibrate(
     They are tested on rows that they were not fitted on.
 
     With --cascade, find where the verdicts of a cheap judge may stand: the bounds with which they are right
-    as often as --accuracy says, with 95 % confidence.
+    as often as --accuracy says, with 95% confidence.
 
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """
@@ -214,7 +214,7 @@ def _show_calibration(screen: Screen, calibration: Calibration) -> None:
     )
     if calibration.bound is not None:
         passed = f"{calibration.n_passed} of {calibration.n_tested} pass"
-        bound = f"with 95 % confidence {name} is {calibration.bound:.3f} or more"
+        bound = f"with 95% confidence {name} is {calibration.bound:.3f} or more"
         screen.text(f"{where}, {passed}, {bound}")
     # A judge that is worse than guessing has a notice of its own.
     if not calibration.beats_guessing and not calibration.is_reversed:
@@ -232,7 +232,7 @@ def _resampling_lines(calibration: Calibration) -> list[str]:
     lines: list[str] = []
     interval = interval_ends(calibration.interval)
     if interval:
-        lines.append(f"95 % interval of the threshold: {interval}")
+        lines.append(f"95% interval of the threshold: {interval}")
     if calibration.folds:
         thresholds = ", ".join(f"{threshold:g}" for threshold in calibration.thresholds)
         lines.append(f"thresholds of the folds, which were tested: {thresholds}")

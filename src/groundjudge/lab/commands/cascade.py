@@ -166,8 +166,8 @@ def _show(screen: Screen, calibration: CascadeCalibration, prices: tuple[Prices,
     cheap, strong = calibration.models
     screen.text(
         f"proven on {calibration.n} labelled rows: {calibration.n_standing} verdicts stand, "
-        f"{calibration.n_right} of them rightly; of such verdicts {calibration.accuracy:g} or more are right "
-        "(95 % confidence)",
+        f"{calibration.n_right} of them correct; of such verdicts {calibration.accuracy:g} or more are right "
+        "(95% confidence)",
         heading=f"{calibration.judge}: {_bounds_in_words(calibration)}; {strong} judges the others",
     )
     rows = [

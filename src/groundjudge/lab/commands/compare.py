@@ -40,7 +40,7 @@ VerdictPair: TypeAlias = tuple[LatestVerdicts, LatestVerdicts]
 """The verdicts of one judge in the first file and of one in the second."""
 
 CLEAR = (
-    "Clear: not 0, by a test that allows for the number of differences (max-T, 5 %). An interval is of one "
+    "Clear: not 0, by a test that allows for the number of differences (max-T, 5%). An interval is of one "
     "difference alone."
 )
 
@@ -234,15 +234,17 @@ def _power_line(change: ModelChange) -> str:
     if change.p is None:
         return "the test of flips takes cases as independent, and these come in groups"
     if change.detectable is None:
-        return f"{change.n} rows with so few flips cannot show that the pass rate changed (power 80 %)"
-    return f"{change.n} rows show a change of the pass rate of {change.detectable:.3f} or more (power 80 %)"
+        return (
+            f"{change.n} rows with so few flips would rarely show a change of the pass rate (power below 80%)"
+        )
+    return f"{change.n} rows show a change of the pass rate of {change.detectable:.3f} or more (power 80%)"
 
 
 def _refit_lines(refit: Calibration) -> list[str]:
     """Say where the second judge agrees best with people, and what it costs to keep its threshold."""
     interval = interval_ends(refit.interval)
     if interval:
-        interval = f", 95 % interval {interval}"
+        interval = f", 95% interval {interval}"
     kept = with_interval(refit.as_run[refit.by])
     gain = with_interval(refit.gain[refit.by], signed=True)
     rows = f"{refit.n_fitted} labelled rows, balanced accuracy"

@@ -110,7 +110,7 @@ def interval_note(group: str | None) -> str:
     units = "rows. If some rows belong together, name the key they share with --group."
     if group:
         units = f"groups with the same {group}."
-    return f"In brackets: 95 % intervals, for independent {units}"
+    return f"In brackets: 95% intervals, for independent {units}"
 
 
 def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:

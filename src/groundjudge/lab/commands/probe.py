@@ -292,8 +292,8 @@ def _unchanged_lines(card: Card) -> list[str]:
     flips = f"{_count_of(unchanged.flips)} change sides: {with_interval(unchanged.flips)}"
     lines = [f"unchanged: {right} right responses pass, {wrong} wrong ones fail; judged again, {flips}"]
     if unchanged.canaries_right.n or unchanged.canaries_wrong.n:
-        passed = f"{_count_of(unchanged.canaries_right)} that nobody could fail pass"
-        failed = f"{_count_of(unchanged.canaries_wrong)} that nobody could pass fail"
+        passed = f"{_count_of(unchanged.canaries_right)} that are right beyond doubt pass"
+        failed = f"{_count_of(unchanged.canaries_wrong)} that are wrong beyond doubt fail"
         lines.append(f"canaries: {passed}, {failed}")
     return lines
 
@@ -374,7 +374,7 @@ def _legend(card: Card) -> str:
     fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
         f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
-        "p: exact test against it, * below 0.05; of a family, with all edits of each case. In brackets: 95 % "
+        "p: exact test against it, * below 0.05; of a family, with all edits of each case. In brackets: 95% "
         "Wilson intervals; of a family, with each case counted once. unfit: the unchanged case was judged "
         "wrong. skipped: the edit does not apply."
     )

@@ -129,7 +129,7 @@ def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
     ]
     for pass_rate in true_rate.own:
         rows.append([f"{_short_signature(pass_rate.signature)} passes", with_interval(pass_rate.passed)])
-    screen.table(["", "share [95 %]"], rows)
+    screen.table(["", "share [95%]"], rows)
     # How many labels would be needed to know as much without the judge.
     gain = "the judge added nothing to the labels"
     if true_rate.worth > n_labels:
