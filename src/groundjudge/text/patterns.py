@@ -9,13 +9,26 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+Found_co = TypeVar("Found_co", covariant=True)
 
 Replacement: TypeAlias = str | Callable[[re.Match[str]], str]
 
 
+class Find(Protocol[Found_co]):
+    """A method of a pattern that looks into a text, or into a part of it."""
+
+    def __call__(self, text: str, start: int = 0, end: int = sys.maxsize, /) -> Found_co:
+        """Look between two indexes."""
+        ...
+
+
 class LazyPattern:
-    """A regular expression with the methods of `re.Pattern`; the first call of any of them compiles it."""
+    """A regular expression with the methods of `re.Pattern`; the first use of any of them compiles it.
+
+    From then on the method is that of the compiled pattern: calling one costs no call of another.
+    """
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
@@ -25,29 +38,35 @@ class LazyPattern:
     def _pattern(self) -> re.Pattern[str]:
         return re.compile(self.pattern, self.flags)
 
-    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+    @cached_property
+    def search(self) -> Find[re.Match[str] | None]:
         """As `re.Pattern.search`."""
-        return self._pattern.search(text, start, end)
+        return self._pattern.search
 
-    def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+    @cached_property
+    def match(self) -> Find[re.Match[str] | None]:
         """As `re.Pattern.match`."""
-        return self._pattern.match(text, start, end)
+        return self._pattern.match
 
-    def fullmatch(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+    @cached_property
+    def fullmatch(self) -> Find[re.Match[str] | None]:
         """As `re.Pattern.fullmatch`."""
-        return self._pattern.fullmatch(text, start, end)
+        return self._pattern.fullmatch
 
-    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
+    @cached_property
+    def finditer(self) -> Find[Iterator[re.Match[str]]]:
         """As `re.Pattern.finditer`."""
-        return self._pattern.finditer(text, start, end)
+        return self._pattern.finditer
 
-    def findall(self, text: str) -> list[Any]:
+    @cached_property
+    def findall(self) -> Find[list[Any]]:
         """As `re.Pattern.findall`."""
-        return self._pattern.findall(text)
+        return self._pattern.findall
 
-    def split(self, text: str) -> list[str | Any]:
+    @cached_property
+    def split(self) -> Callable[[str], list[str | Any]]:
         """As `re.Pattern.split`."""
-        return self._pattern.split(text)
+        return self._pattern.split
 
     def sub(self, replacement: Replacement, text: str, count: int = 0) -> str:
         """As `re.Pattern.sub`."""
