@@ -62,6 +62,8 @@ async def call(model: Model, request: Request) -> Reply:
 
 async def call_and_block(model: Model, request: Request) -> Reply:
     """Call a model in the event loop that serves synchronous callers, and block until it has answered."""
+    if getattr(model, "never_waits", False) is True:  # of a mock it is another mock
+        return await model.acomplete(request)
     return shared_loop().run(model.acomplete, request)
 
 

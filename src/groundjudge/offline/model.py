@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from groundjudge.case.case import Case
 from groundjudge.case.numbered import Sentences
@@ -56,6 +57,7 @@ class OfflineModel:
     """Looks the sentences of a response up in its sources."""
 
     name: str = "offline"
+    never_waits: ClassVar[bool] = True
 
     @property
     def limits(self) -> str:

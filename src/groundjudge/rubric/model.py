@@ -25,6 +25,9 @@ class Model(Protocol):
     A model may also have `limits`, a sentence without its point that a card of a probe shows: what its
     results are to be read with.
 
+    A model may also have `never_waits`, which is True if its `acomplete` never does: synchronous callers then
+    have their answer in their own thread.
+
     A model may also have `check_rubric`, which is called with the rubric of each judge that it is to answer
     for, and raises a ModelError if it cannot.
     """
