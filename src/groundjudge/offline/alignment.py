@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
@@ -83,8 +84,7 @@ class Wording:
         return place in {0, len(self.keys)} or place in self.openings
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence of a source.
 
     Attributes:
@@ -191,7 +191,8 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
     sentence before it in its document, for which a pronoun may stand.
     """
     language = language_of((response, *documents))
-    sources = Sources(language, [], defaultdict(list))
+    source_sentences: list[Sentence] = []
+    places: defaultdict[str, list[int]] = defaultdict(list)
     for document, content in enumerate(documents):
         subject: list[str] = []
         for sentence in sentences(content):
@@ -203,12 +204,13 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
                 for text in _readings_of(piece[0], language):
                     text_words = words(as_compared(text), language)
                     keys = keys_of(text_words)
+                    number = len(source_sentences)
                     for key in set(keys):
-                        sources.places[key].append(len(sources.sentences))
-                    sources.sentences.append(Sentence(passage, text_words, keys, subject))
+                        places[key].append(number)
+                    source_sentences.append(Sentence(passage, text_words, keys, subject))
             # Of the last reading: an aside is not what the sentence is about.
-            subject = _subject_of(sources.sentences[-1].words)
-    return sources
+            subject = _subject_of(source_sentences[-1].words)
+    return Sources(language, source_sentences, places)
 
 
 def _subject_of(sentence_words: Sequence[Word]) -> list[str]:

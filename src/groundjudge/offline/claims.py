@@ -109,14 +109,14 @@ class _Reader:
             sentence: its text.
             sentence_words: its words, and ahead of them those of a "Yes." that opens it.
         """
-        keys = frozenset(keys_of(sentence_words))
+        openers, statement = self.split_openers(sentence_words)
+        statement_keys = keys_of(statement)
+        keys = frozenset([*keys_of(openers), *statement_keys])
         other_keys = keys - self._stating_nothing
         asks_or_announces = _ASKS_OR_ANNOUNCES.search(as_compared(sentence)) is not None
         is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
         if (asks_or_announces and is_short) or self._is_talk(keys, other_keys):
             return Claim(sentence, "claims nothing")
-        openers, statement = self.split_openers(sentence_words)
-        statement_keys = keys_of(statement)
         # As a whole first: "bread and butter" are no two clauses.
         backing = self._sources.find(statement, self._known, self._asked) or self._find_clauses(statement)
         if backing and self._agrees(keys_of(openers), statement_keys, backing):
@@ -142,6 +142,10 @@ class _Reader:
         Ahead of a clause, its sentence must say nothing but what the first clause names: a clause takes its
         subject from the one before it.
         """
+        for word in statement:
+            is_foreign = word.kind == "content" and word.key not in self._sources.places
+            if is_foreign and not _may_join_clauses(word):
+                return []  # as of most statements that are not found
         clauses = _clauses_of(statement)
         if not clauses or not self._vocabulary("conditions").isdisjoint(keys_of(statement)):
             return []  # a condition holds for the clause beside it, and for no other
@@ -150,9 +154,9 @@ class _Reader:
         for clause in clauses:
             clause_backing = self._sources.find(clause, known_keys, None)
             first = clause[0]
-            is_short = len(first.text) <= MAX_CONJUNCTION and first.text.islower()
             # Only "and" and "und" are known as such: a word that may join clauses is tried without.
-            if not clause_backing and backing and is_short and first.key not in self._negations:
+            may_be_left_out = _may_join_clauses(first) and first.key not in self._negations
+            if not clause_backing and backing and may_be_left_out:
                 clause_backing = self._sources.find(clause[1:], known_keys, None)
             if not clause_backing:
                 return []
@@ -252,17 +256,24 @@ def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> floa
     return WORST_BACKED + (1 - WORST_BACKED) * share
 
 
+def _may_join_clauses(word: Word) -> bool:
+    return len(word.text) <= MAX_CONJUNCTION and word.text.islower()
+
+
 def _clauses_of(claim_words: Sequence[Word]) -> list[list[Word]]:
     """The clauses of a sentence, which commas, semicolons and "and" separate; [] if there is only one.
 
     As words: "We open at 9 and sell tea" -> "We open at 9", "and sell tea".
     """
     clauses: list[list[Word]] = [[]]
+    has_content = False
     for word in claim_words:
-        begins = word.begins_clause or word.text.casefold() in {"and", "und"}
-        if begins and keys_of(clauses[-1]):  # what has no content word yet goes on
+        # What has no content word yet goes on.
+        if has_content and (word.begins_clause or word.text.casefold() in {"and", "und"}):
             clauses.append([])
+            has_content = False
         clauses[-1].append(word)
-    if not keys_of(clauses[-1]):
+        has_content = has_content or word.kind == "content"
+    if not has_content:
         clauses.pop()
     return clauses if len(clauses) > 1 else []

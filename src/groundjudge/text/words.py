@@ -88,12 +88,14 @@ def words(text: str, language: Language = "english") -> list[Word]:
     # To search for it takes half as long as all the rest.
     if "," in text:
         text = _COMMA.sub(" , ", text)
+    pieces = text.translate(_signs()).split()
+    if len(text) > MAX_COMPARED:
+        pieces = [piece[:MAX_COMPARED] for piece in pieces]
     found_words: list[Word] = []
     begins_clause = True
-    for piece in text.translate(_signs()).split():
-        piece_words, ends_clause = _words_of_piece(piece[:MAX_COMPARED], language, begins_clause)
+    for piece in pieces:
+        piece_words, begins_clause = _words_of_piece(piece, language, begins_clause)
         found_words += piece_words
-        begins_clause = ends_clause or (begins_clause and not piece_words)
     return found_words
 
 
@@ -153,7 +155,7 @@ def _words_of_piece(
     language: Language,
     begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
 ) -> tuple[tuple[Word, ...], bool]:
-    """The words in a piece of text without blanks, and whether a clause ends behind it."""
+    """The words in a piece of text without blanks, and whether the word behind it begins a clause."""
     core = piece.strip(_INSIDE_WORDS)
     if not core:
         return (), True  # a comma, a dash between blanks
@@ -166,7 +168,8 @@ def _words_of_piece(
         if part == "A" and not begins:
             kind = "content"  # Gallery A
         piece_words.append(Word(part, _key_of(part, language), kind, begins))
-    return tuple(piece_words), after[:1] in {".", ",", ":"}
+    ends_clause = after[:1] in {".", ",", ":"}
+    return tuple(piece_words), ends_clause or (begins_clause and not piece_words)
 
 
 def _parts_of(core: str, before: str, after: str) -> list[str]:
