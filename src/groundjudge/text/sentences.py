@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -38,6 +38,8 @@ _MAX_WORD = 24
 # Letters of a word that may be an abbreviation: asking takes longer than all the rest.
 _MAX_ABBREVIATION = 7
 _WORD_AHEAD = compile_when_used(r"[\w.&@:/?='’-]+\Z")
+# Pairs of words, which texts share, whose answer is kept.
+_MAX_KEPT = 1 << 12
 # Letters of a word with a capital that is an abbreviation ahead of a number, in any language: "Abb. 3".
 _MAX_BEFORE_NUMBER = 4
 
@@ -190,27 +192,29 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
     The marks of "It ran. We left", "Really? yes" and "走。去" do; those of "see p. 3", "Wait... what" and
     "'Why?' he asked" do not.
     """
-    if boundary["first"] == "`":  # code in a line, all of which was matched: `a. B`
+    # All at once: asking for one after the other takes twice as long.
+    first, more, closing, space, next_word, wide = boundary.group(
+        "first", "more", "closing", "space", "next_word", "wide"
+    )
+    if first == "`":  # code in a line, all of which was matched: `a. B`
         return False
-    if boundary["wide"] is not None:
+    if wide is not None:
         return _ends_at_wide_mark(text, boundary)
     start, end = boundary.span()
-    mark = boundary["first"] + boundary["more"]
+    mark = first + more
     # A point that stands apart ends a sentence, as in texts that were cut into words.
     if mark == "." and text[start - 1 : start].isspace():
         return True
     # The same line goes on in small letters, maybe behind a dash.
-    goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in boundary["space"]
+    goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in space
     if mark == ".":
-        return not goes_on and not _is_abbreviation(
-            text[max(0, start - _MAX_WORD) : start], boundary["next_word"]
-        )
+        return not goes_on and not _is_abbreviation(text[max(0, start - _MAX_WORD) : start], next_word)
     if not goes_on:
         return True
     # In small letters a sentence goes on behind "...", behind a quotation ("Why?" he asked) and behind a
     # dash (Why? - he asked), but another one begins behind a bare "?" or "!".
     is_before_dash = text[end : end + 1] in {"—", "–", "-"}
-    return mark in {"!", "?", "!?"} and not boundary["closing"] and not is_before_dash
+    return mark in {"!", "?", "!?"} and not closing and not is_before_dash
 
 
 def _ends_at_wide_mark(text: str, boundary: re.Match[str]) -> bool:
@@ -231,16 +235,25 @@ def _is_abbreviation(text: str, next_word: str) -> bool:
     word = text.rpartition(" ")[2]
     if len(word) > _MAX_ABBREVIATION and word.isalpha():  # as most are
         return False
-    word_ahead = _WORD_AHEAD.search(word)
-    if word_ahead is None or not next_word:
-        return False
-    word = word_ahead[0]
-    if "/" in word or "@" in word:  # the end of an address
+    if not word.isalnum():
+        word_ahead = _WORD_AHEAD.search(word)
+        if word_ahead is None:
+            return False
+        word = word_ahead[0]
+        if "/" in word or "@" in word:  # the end of an address
+            return False
+    if not next_word:
         return False
     if next_word[0].isdecimal() and len(word) <= _MAX_BEFORE_NUMBER and word.istitle() and word.isalpha():
         return True
     language = "ru" if "\u0400" <= word[-1] <= "\u04ff" else "en"
-    return len(_library().segment(language, f"{word}. {next_word}")) == 1
+    return _is_one_sentence(language, f"{word}. {next_word}")
+
+
+@lru_cache(_MAX_KEPT)
+def _is_one_sentence(language: str, text: str) -> bool:
+    """Whether the library that knows abbreviations takes two words with a point between them for one."""
+    return len(_library().segment(language, text)) == 1
 
 
 @cache
