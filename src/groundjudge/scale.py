@@ -152,6 +152,8 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
 
 def fold_label(label: str) -> str:
     """A label as it is compared: `**Not_supported.**` is "not supported"."""
+    if label.isalnum():  # a number or a word, as most are
+        return label.casefold()
     # Hyphens between letters become blanks; the dashes that remain are signs, as in "−1" and "A–".
     return re.sub(SPACES, " ", unwrap(label).casefold()).translate(DASHES)
 

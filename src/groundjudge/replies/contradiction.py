@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import PartReading, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.shares import name_of, read_shares
+from groundjudge.replies.shares import name_of
 from groundjudge.replies.value import label_of, may_be_fraction, write_value
 from groundjudge.scale import Scale, fold_label
 
@@ -31,7 +31,13 @@ def check_answers(reply: Reply) -> None:
         raise ReplyError("ambiguous", reply.text, wording)
 
 
-def check_places(reading: Reading, reply: Reply, scale: Scale, levels: Mapping[float, str]) -> None:
+def check_places(
+    reading: Reading,
+    reply: Reply,
+    scale: Scale,
+    levels: Mapping[float, str],
+    shares: Mapping[str, float] | None,
+) -> None:
     """Check that the places of a reply agree.
 
     The value is the likeliest of its shares, or one of several. A number between 0 and 1 on a scale to 100
@@ -42,11 +48,11 @@ def check_places(reading: Reading, reply: Reply, scale: Scale, levels: Mapping[f
         reply: the reply that it was read from.
         scale: the scale.
         levels: its levels by the highest value of each.
+        shares: what it states as its shares; None if they cannot be read.
 
     Raises:
         ReplyError: `ambiguous`.
     """
-    shares = read_shares(reading.shares, scale, levels) if reading.shares else None
     if shares is not None and shares.get(name_of(reading, scale, levels), 0.0) < max(shares.values()):
         wording = "the score is not the value with the largest share"
         raise ReplyError("ambiguous", reply.text, wording, (write_value(reading), reading.shares))
@@ -63,12 +69,14 @@ def check_places(reading: Reading, reply: Reply, scale: Scale, levels: Mapping[f
 
 def find_levels(text: str, levels: Mapping[float, str]) -> set[str]:
     """Find the labels of the levels that a text names; "mild" names "mild hallucination"."""
-    folded = fold_label(text)
     found: set[str] = set()
+    folded = fold_label(text)
+    if not folded:
+        return found
     for label in levels.values():
         folded_label = fold_label(label)
         is_inside = re.search(rf"\b{re.escape(folded_label)}\b", folded)
-        is_beginning = folded and folded_label.startswith(f"{folded} ")
+        is_beginning = folded_label.startswith(f"{folded} ")
         if is_inside or is_beginning:
             found.add(label)
     return found

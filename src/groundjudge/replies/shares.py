@@ -43,26 +43,28 @@ def can_be_shared(scale: Scale, levels: Mapping[float, str]) -> bool:
 
 
 def weigh_stated(
-    reading: Reading, scale: Scale, levels: Mapping[float, str], not_applicable: Collection[float] = ()
-) -> tuple[Reading, Mapping[str, float] | None]:
+    reading: Reading,
+    shares: Mapping[str, float] | None,
+    scale: Scale,
+    levels: Mapping[float, str],
+    not_applicable: Collection[float] = (),
+) -> Reading:
     """Weigh the value of a reading by the shares that it states.
 
     Values that mean "not applicable" have no part in the mean.
 
     Returns:
-        The reading with the mean in place of the value, or with the warning `shares_unreadable`; and the
-        share of each value, as `read_shares` returns them.
+        The reading with the mean in place of the value, or with the warning `shares_unreadable`.
 
     Args:
-        reading: what was read, with the text of its shares.
+        reading: what was read.
+        shares: the share of each value, as `read_shares` returns them.
         scale: the scale.
         levels: its levels by the highest value of each.
         not_applicable: the values of the scale that have no score.
     """
-    shares = read_shares(reading.shares, scale, levels)
     if shares is None:
-        warnings = (*reading.warnings, SHARES_UNREADABLE)
-        return replace(reading, warnings=warnings), None
+        return replace(reading, warnings=(*reading.warnings, SHARES_UNREADABLE))
     values = _values_to_share(scale, levels)
     if not is_weighable(scale) and reading.value is not None:
         # Of a level that is a range of values the judge has named one, which is nearer than its middle.
@@ -71,7 +73,7 @@ def weigh_stated(
     for name, value in values.items():
         if value is not None and value not in not_applicable:
             scored[name] = value
-    return replace(reading, value=mean_by_shares(reading.value, shares, scored)), shares
+    return replace(reading, value=mean_by_shares(reading.value, shares, scored))
 
 
 def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping[str, float] | None:

@@ -28,7 +28,7 @@ from groundjudge.replies.distribution import confidence_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reading import READING_VERSION
 from groundjudge.replies.reply import NOT_DECIDED, Reply
-from groundjudge.replies.shares import can_be_shared, has_shares, sure_shares, weigh_stated
+from groundjudge.replies.shares import can_be_shared, has_shares, read_shares, sure_shares, weigh_stated
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
 from groundjudge.rubric.complaint import follow_up, format_after, more_room
@@ -439,8 +439,9 @@ class Rubric:
         expectation = Expectation(self.levels, response_text, sentences, earlier)
         check_answers(reply)
         reading = self.format.read_reply(reply, self.scale, expectation)
-        check_places(reading, reply, self.scale, self.levels)
-        weighed, distribution = self._weigh(reply, reading)
+        shares = read_shares(reading.shares, self.scale, self.levels) if reading.shares else None
+        check_places(reading, reply, self.scale, self.levels, shares)
+        weighed, distribution = self._weigh(reply, reading, shares)
         parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
         # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
@@ -479,10 +480,12 @@ class Rubric:
             confidence=0.0 if NOT_DECIDED in reply.warnings else min(confidences, default=None),
         )
 
-    def _weigh(self, reply: Reply, reading: Reading) -> tuple[Reading, Mapping[str, float] | None]:
+    def _weigh(
+        self, reply: Reply, reading: Reading, shares: Mapping[str, float] | None
+    ) -> tuple[Reading, Mapping[str, float] | None]:
         """Put means in the place of the values that are read, where the score is weighted."""
         if self.weighted == "stated":
-            return weigh_stated(reading, self.scale, self.levels, self.not_applicable)
+            return weigh_stated(reading, shares, self.scale, self.levels, self.not_applicable), shares
         if self.weighted:
             return weigh(reply, reading, self.scale, self.not_applicable)
         return reading, None
