@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Document
@@ -42,11 +43,11 @@ def cut_documents(documents: Iterable[Document]) -> list[SourceSentence]:
     """Cut documents into sentences."""
     source: list[SourceSentence] = []
     for index, document in enumerate(documents):
-        for span in sentences(document.content):
-            source.append(SourceSentence(span.text, index, span.start, span.end))
+        for text, start, end in sentences(document.content):
+            source.append(SourceSentence(text, index, start, end))
     return source
 
 
 def by_document(source: Iterable[SourceSentence]) -> dict[int, list[SourceSentence]]:
     """Return the sentences of each document by its index; a blank document has none."""
-    return {index: [*group] for index, group in groupby(source, lambda sentence: sentence.document)}
+    return {index: [*group] for index, group in groupby(source, attrgetter("document"))}

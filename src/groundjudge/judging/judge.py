@@ -169,7 +169,7 @@ class BaseJudge(ABC):
             fields: none, as for `judge`.
         """
         source = _as_one_case(case, fields)
-        conversation = Conversation(around, ask, self.empty_verdict())
+        conversation = Conversation(around, ask, self._blank_verdict)
         try:
             case = Case.of(source() if callable(source) else source)
             # From here on an error's verdict has the id and the key of its row.
@@ -319,7 +319,8 @@ class Judge(BaseJudge):
             return verdict.model_copy(update={"key": conversation.record.key})
 
         def ask(case: Case) -> Request:
-            return replace(self.rubric.ask(case), repeat=self.repeat)
+            request = self.rubric.ask(case)
+            return replace(request, repeat=self.repeat) if self.repeat else request
 
         request = conversation.run_step("groundjudge.ask", case, ask)
         dialogue = Dialogue(conversation, self.model)
