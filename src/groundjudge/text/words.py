@@ -53,6 +53,9 @@ _SHORT_VERBS = {"ca": "can", "wo": "will", "sha": "shall"}  # can't, won't, shan
 MAX_KEPT = 1 << 15
 """Words that are kept as they were read: most words of a text are those of all texts."""
 
+MAX_PIECE = 40
+"""Characters of a piece without blanks that is kept: in scripts without spaces a sentence is one piece."""
+
 MAX_COMPARED = 200
 """Characters of a piece without blanks that are compared: a megabyte of them is neither stemmed nor kept."""
 
@@ -82,19 +85,39 @@ class _Signs(dict[int, str]):
         return text
 
 
+class _Pieces(dict[str, tuple[tuple[Word, ...], bool]]):
+    """The words of pieces without blanks, and whether the next one begins a clause; filled as they come.
+
+    A dict, because a cache of functools takes three times as long to find a piece.
+    """
+
+    def __init__(self, language: Language, *, begins_clause: bool) -> None:
+        super().__init__()
+        self._language: Language = language
+        self._begins_clause = begins_clause
+
+    def __missing__(self, piece: str) -> tuple[tuple[Word, ...], bool]:
+        found_words: list[Word] = []
+        begins_clause = self._begins_clause
+        for core in _fold(piece).split():
+            core_words, ends_clause = _words_of_core(core[:MAX_COMPARED], self._language, begins_clause)
+            found_words += core_words
+            begins_clause = ends_clause or (begins_clause and not core_words)
+        entry = (tuple(found_words), begins_clause)
+        if len(piece) <= MAX_PIECE:
+            if len(self) >= MAX_KEPT:
+                self.clear()
+            self[piece] = entry
+        return entry
+
+
 def words(text: str, language: Language = "english") -> list[Word]:
     """The words of a text, in order: of "The 1,000 cats' toys" the keys are the, 1000, cat and toy."""
-    text = normalize("NFKC", text)
-    # To search for it takes half as long as all the rest.
-    if "," in text:
-        text = _COMMA.sub(" , ", text)
-    pieces = text.translate(_signs()).split()
-    if len(text) > MAX_COMPARED:
-        pieces = [piece[:MAX_COMPARED] for piece in pieces]
+    pieces = _pieces_of(language)
     found_words: list[Word] = []
     begins_clause = True
-    for piece in pieces:
-        piece_words, begins_clause = _words_of_piece(piece, language, begins_clause)
+    for piece in text.split():
+        piece_words, begins_clause = pieces[begins_clause][piece]
         found_words += piece_words
     return found_words
 
@@ -126,6 +149,20 @@ def _signs() -> _Signs:
     return _Signs()
 
 
+@cache
+def _pieces_of(language: Language) -> tuple[_Pieces, _Pieces]:
+    """The pieces that are known in a language: those that begin no clause, and those that do."""
+    return _Pieces(language, begins_clause=False), _Pieces(language, begins_clause=True)
+
+
+def _fold(text: str) -> str:
+    """A text in which blanks stand between all words, and the signs in them have one form."""
+    text = normalize("NFKC", text)
+    if "," in text:
+        text = _COMMA.sub(" , ", text)
+    return text.translate(_signs())
+
+
 def _fold_sign(sign: str) -> str:
     """What a character becomes: itself, a word of its own, a comma between clauses, or a blank."""
     kind = category(sign)
@@ -150,12 +187,12 @@ def _fold_sign(sign: str) -> str:
 
 
 @lru_cache(MAX_KEPT)
-def _words_of_piece(
+def _words_of_core(
     piece: str,
     language: Language,
     begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
 ) -> tuple[tuple[Word, ...], bool]:
-    """The words in a piece of text without blanks, and whether the word behind it begins a clause."""
+    """The words in a folded piece of text without blanks, and whether a clause ends behind it."""
     core = piece.strip(_INSIDE_WORDS)
     if not core:
         return (), True  # a comma, a dash between blanks
@@ -168,8 +205,7 @@ def _words_of_piece(
         if part == "A" and not begins:
             kind = "content"  # Gallery A
         piece_words.append(Word(part, _key_of(part, language), kind, begins))
-    ends_clause = after[:1] in {".", ",", ":"}
-    return tuple(piece_words), ends_clause or (begins_clause and not piece_words)
+    return tuple(piece_words), after[:1] in {".", ",", ":"}
 
 
 def _parts_of(core: str, before: str, after: str) -> list[str]:
