@@ -18,7 +18,7 @@ from rapidfuzz.distance import LCSseq
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.vocabulary import keys_of, limits, qualifiers, vocabulary
 from groundjudge.text.patterns import compile_when_used
-from groundjudge.text.sentences import sentences, without_citations
+from groundjudge.text.sentences import Span, sentences, without_citations
 from groundjudge.text.words import Language, Word, language_of, words
 
 MIN_WORDS = 2
@@ -30,14 +30,16 @@ MAX_PLACES = 64
 MAX_CANDIDATES = 8
 """Sentences that share most words with a claim: one of them says it, or none does."""
 
+MAX_PIECE = 1000
+"""Characters of a sentence that is compared as a whole."""
+
 MAX_SUBJECT = 3
 """Content words of a subject: at the beginning of a sentence, or ahead of what a claim takes from it."""
 
 FOREIGN_NUMBER = 0.7
 """What is left of the rank of a claim that has a number which no source has."""
 
-# A sentence, or a part of a long one: a megabyte without a full stop costs what a megabyte of sentences does.
-_PIECE = compile_when_used(r"\S(?s:.{0,1000})(?=\s|\Z)|\S(?s:.{0,1000})")
+_PIECE = compile_when_used(rf"\S(?s:.{{0,{MAX_PIECE}}})(?=\s|\Z)|\S(?s:.{{0,{MAX_PIECE}}})")
 _ASIDE = compile_when_used(r"\([^()]*\)")
 _LIST_NUMBER = compile_when_used(r"\A\s*\(?(?:\d{1,3}|[a-z])[.)]\s+")
 _QUESTION = compile_when_used(r"[?？]\W*\Z")
@@ -196,12 +198,12 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
     for document, content in enumerate(documents):
         subject: list[str] = []
         for sentence in sentences(content):
-            if _QUESTION.search(sentence.text) or not any(map(str.isalnum, sentence.text)):
-                continue  # which states nothing
-            for piece in _PIECE.finditer(content, sentence.start, sentence.end):
+            if _states_nothing(sentence.text):
+                continue
+            for piece in _pieces_of(sentence):
                 # Both readings have the same passage: an aside is quoted with its sentence.
-                passage = Passage(document, *piece.span())
-                for text in _readings_of(piece[0], language):
+                passage = Passage(document, piece.start, piece.end)
+                for text in _readings_of(piece.text, language):
                     text_words = words(as_compared(text), language)
                     keys = keys_of(text_words)
                     number = len(source_sentences)
@@ -211,6 +213,24 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
             # Of the last reading: an aside is not what the sentence is about.
             subject = _subject_of(source_sentences[-1].words)
     return Sources(language, source_sentences, places)
+
+
+def _states_nothing(sentence: str) -> bool:
+    """Whether a sentence is a question, or has no words."""
+    if ("?" in sentence or "？" in sentence) and _QUESTION.search(sentence):
+        return True
+    return not any(map(str.isalnum, sentence))
+
+
+def _pieces_of(sentence: Span) -> list[Span]:
+    """A sentence, or the parts of a long one: a megabyte without a full stop costs what others do."""
+    if len(sentence.text) <= MAX_PIECE:
+        return [sentence]
+    pieces: list[Span] = []
+    for piece in _PIECE.finditer(sentence.text):
+        start, end = piece.span()
+        pieces.append(Span(piece[0], sentence.start + start, sentence.start + end))
+    return pieces
 
 
 def _subject_of(sentence_words: Sequence[Word]) -> list[str]:

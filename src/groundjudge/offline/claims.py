@@ -92,8 +92,8 @@ class _Reader:
         self._language: Language = sources.language
         self._negations = negations(self._language)
         self._greetings = self._vocabulary("greetings")
-        self._talk = self._greetings | self._vocabulary("talk")
-        self._stating_nothing = self._talk | self._vocabulary("pronouns_and_auxiliaries")
+        self._talk = self._vocabulary("greetings talk")
+        self._stating_nothing = self._vocabulary("greetings talk pronouns_and_auxiliaries")
         questions = [sentence.text for sentence in sentences(query) if _ASKS.search(sentence.text)]
         self._is_question = bool(questions)
         question_words = words(" ".join(questions), self._language)
@@ -117,8 +117,14 @@ class _Reader:
         is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
         if (asks_or_announces and is_short) or self._is_talk(keys, other_keys):
             return Claim(sentence, "claims nothing")
+        places = self._sources.places
+        foreign = [word for word in statement if word.kind == "content" and word.key not in places]
+        backing: list[Sentence] = []
         # As a whole first: "bread and butter" are no two clauses.
-        backing = self._sources.find(statement, self._known, self._asked) or self._find_clauses(statement)
+        if not foreign:
+            backing = self._sources.find(statement, self._known, self._asked)
+        if not backing and all(map(_may_join_clauses, foreign)):
+            backing = self._find_clauses(statement)
         if backing and self._agrees(keys_of(openers), statement_keys, backing):
             return Claim(sentence, "backed", _literalness(statement, backing), _passages_of(backing))
         # After the search: "The shop is not open" is found in a source that says so.
@@ -142,10 +148,6 @@ class _Reader:
         Ahead of a clause, its sentence must say nothing but what the first clause names: a clause takes its
         subject from the one before it.
         """
-        for word in statement:
-            is_foreign = word.kind == "content" and word.key not in self._sources.places
-            if is_foreign and not _may_join_clauses(word):
-                return []  # as of most statements that are not found
         clauses = _clauses_of(statement)
         if not clauses or not self._vocabulary("conditions").isdisjoint(keys_of(statement)):
             return []  # a condition holds for the clause beside it, and for no other
@@ -188,9 +190,10 @@ class _Reader:
             other_keys: those that are not of conversation.
         """
         greets = not self._greetings.isdisjoint(keys)
-        answers = self._vocabulary("yes") | self._vocabulary("no")
+        answers = self._vocabulary("yes no")
         if self._is_question and (self._asked or not greets):
-            answers |= self._vocabulary("agreement")  # "Of course, happy to help" agrees to help otherwise
+            # "Of course, happy to help" agrees to help otherwise.
+            answers = self._vocabulary("yes no agreement")
         if not answers.isdisjoint(keys):
             return False
         if not other_keys:
@@ -234,8 +237,8 @@ class _Reader:
         rank = 1 - len(words_in_sources) / len(missing)  # the more of it is there, the more it is refuted
         return Claim(sentence, "refuted", rank, (passage,), tuple(words_in_sources.values()))
 
-    def _vocabulary(self, name: str) -> frozenset[str]:
-        return vocabulary(name, self._language)
+    def _vocabulary(self, names: str) -> frozenset[str]:
+        return vocabulary(names, self._language)
 
 
 def _keys_of_all(source_sentences: Sequence[Sentence]) -> set[str]:
@@ -257,6 +260,7 @@ def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> floa
 
 
 def _may_join_clauses(word: Word) -> bool:
+    """Whether a clause may begin with a word that no source has."""
     return len(word.text) <= MAX_CONJUNCTION and word.text.islower()
 
 

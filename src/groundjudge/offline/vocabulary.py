@@ -24,9 +24,12 @@ def _read_tables() -> Mapping[str, Sequence[str]]:
 
 
 @cache
-def vocabulary(name: str, language: Language) -> frozenset[str]:
-    """The keys of the words that have a name in words.json, as texts of a language have them."""
-    return frozenset(word.key for word in words(" ".join(_read_tables()[name]), language))
+def vocabulary(names: str, language: Language) -> frozenset[str]:
+    """The keys of the words that have any of some names in words.json, as texts of a language have them."""
+    terms: list[str] = []
+    for name in names.split():
+        terms.extend(_read_tables()[name])
+    return frozenset(word.key for word in words(" ".join(terms), language))
 
 
 @cache
