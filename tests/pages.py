@@ -39,7 +39,16 @@ NAME = re.compile(r"^name: (.+)$", re.MULTILINE)
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
     # a page -> the first line of a block, or * for all blocks of a language -> why it cannot run here
     "docs/guarding.md": {"from agents import Agent as OpenAIAgent": "its model is OpenAI's own"},
-    "docs/adapters/recipes.md": {"* python": "needs packages that are not in the test group"},
+    "docs/adapters/recipes.md": {
+        "from transformers import AutoModelForSequenceClassification": "downloads a model",
+        'second = load("statement_groundedness", model="openai:gpt-6-luna")': "asks that model first",
+        "import pandas as pd": "needs Phoenix",
+        "from autoevals import Score": "needs Braintrust",
+        "from opik.evaluation.metrics import base_metric, score_result": "needs Opik",
+        "from llama_index.core.evaluation import BaseEvaluator, EvaluationResult": "needs LlamaIndex",
+        "from haystack import Pipeline, component": "needs Haystack",
+        "import weave": "needs Weave",
+    },
     "docs/spark.md": {"* python": "needs Java, Spark and other engines: run by make test-spark"},
 }
 """The blocks that are not run."""
@@ -49,6 +58,7 @@ NOT_TYPED: Mapping[str, str] = {
     "docs/adapters/langfuse.md": "Langfuse's types do not accept what its own examples pass",
     "docs/adapters/mlflow.md": "what MLflow returns is a union of all that it could return",
     "docs/adapters/opentelemetry.md": "the SDK's records are full of optional fields",
+    "docs/adapters/recipes.md": "its functions are short enough to read without types",
 }
 """The pages whose blocks are not checked for types, in which an example would be all assertions."""
 
