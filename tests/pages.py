@@ -42,11 +42,11 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
     "docs/adapters/recipes.md": {
         "from transformers import AutoModelForSequenceClassification": "downloads a model",
         'second = load("statement_groundedness", model="openai:gpt-6-luna")': "asks that model first",
-        "import pandas as pd": "needs Phoenix",
+        "from phoenix.evals import Score, create_evaluator": "needs Phoenix",
         "from autoevals import Score": "needs Braintrust",
         "from opik.evaluation.metrics import base_metric, score_result": "needs Opik",
         "from llama_index.core.evaluation import BaseEvaluator, EvaluationResult": "needs LlamaIndex",
-        "from haystack import Pipeline, component": "needs Haystack",
+        "from haystack import component": "needs Haystack",
         "import weave": "needs Weave",
     },
     "docs/spark.md": {"* python": "needs Java, Spark and other engines: run by make test-spark"},
