@@ -58,7 +58,7 @@ def test_classifier_decides_what_is_clear_and_the_language_model_the_rest(
     assert [part.score for part in wrong.parts] == [1, 0]
 
 
-SOURCES = [
+SOURCES: list[dict[str, Any]] = [
     {
         "source_id": "1",
         "task_type": "QA",
@@ -69,7 +69,7 @@ SOURCES = [
     },
     {"source_id": "2", "task_type": "Summary", "source_info": "We open at 9."},
 ]
-ANSWERS = [
+ANSWERS: list[dict[str, Any]] = [
     {
         "id": "a",
         "source_id": "1",
@@ -83,7 +83,7 @@ ANSWERS = [
     {"id": "d", "source_id": "1", "response": "At", "labels": [], "split": "test", "quality": "truncated"},
     {"id": "e", "source_id": "2", "response": "At 9.", "labels": [], "split": "test", "quality": "good"},
 ]
-RATED = [
+RATED: list[dict[str, Any]] = [
     {
         "query_id": query_id,
         "query": "When do you open?",
@@ -96,7 +96,7 @@ RATED = [
         (3, ["Supported", "Challenging to determine"]),
     )
 ]
-CLAIMS = [
+CLAIMS: list[dict[str, Any]] = [
     {"doc": "We open at 9.", "claim": "We open at 9.", "label": 1},
     {"doc": "We open at 9.", "claim": "We open at 8.", "label": 0},
 ]
