@@ -38,26 +38,11 @@ TABLE = [
     # a row, the field, its text, and whether another name gives the note
     pytest.param(GOLDEN, "context", OPEN, NOTED, id="a golden's context"),
     pytest.param(GOLDEN, "reference", "At nine.", (), id="a golden's reference"),
-    pytest.param({**GOLDEN, "retrieval_context": None}, "context", OTHER, (), id="a golden before retrieval"),
     pytest.param(
         {**GOLDEN, "retrieval_context": [OTHER]}, "context", OTHER, (), id="two contexts that agree"
     ),
     pytest.param(
         {"context": [OTHER], "retrievalContext": [OPEN]}, "context", OPEN, NOTED, id="a test run of DeepEval"
-    ),
-    pytest.param(
-        {"dataset_id": "d", "inputs": {"question": "When?"}, "outputs": {"answer": "At 9."}},
-        "response",
-        None,
-        (),
-        id="an example of a data set has no response",
-    ),
-    pytest.param(
-        {"dataset_id": "d", "inputs": {"question": "When?"}, "outputs": {"answer": "At 9."}},
-        "reference",
-        "At 9.",
-        (),
-        id="its output is the reference",
     ),
     pytest.param({"actualOutput": "At 9."}, "response", "At 9.", (), id="a name in camel case"),
     pytest.param({"contexts": [OPEN], "source": OTHER}, "context", OPEN, NOTED, id="contexts before source"),
@@ -153,6 +138,15 @@ def test_first_name_that_holds_what_the_field_holds_counts(
         pytest.param({"answer_id": "d7"}, "response", "", id="an id of an answer"),
         pytest.param({"answerId": "d7"}, "response", "", id="an id in camel case"),
         pytest.param({"source": "MARCO"}, "context", "'source'", id="a word as the source"),
+        pytest.param(
+            {**GOLDEN, "retrieval_context": None},
+            "context",
+            "context=context",
+            id="a golden before retrieval",
+        ),
+        pytest.param(
+            {"context": OTHER, "retrievedContexts": []}, "context", "=context", id="nothing was found"
+        ),
         pytest.param({"output": 0.9}, "response", "'output'", id="a number as the output"),
         pytest.param(
             {"user_input": [("user", "When?"), ("assistant", "At 9.")]},
@@ -172,6 +166,19 @@ def test_a_whole_conversation_under_the_name_of_the_query_can_be_named() -> None
     case = Case.of(Fields.of({"messages": "user_input"}).in_row(row))
     assert (case.query, case.response, case.reference) == ("When?", "At 9.", "At nine.")
     assert [document.content for document in case.context or ()] == [OPEN]
+
+
+def test_a_context_that_is_named_is_taken_for_one_that_was_not_retrieved() -> None:
+    golden = {**GOLDEN, "retrieval_context": ""}
+    assert Case.from_mapping(golden).context is None
+    case = Case.of(Fields.of({"context": "context"}).in_flat_row(golden))
+    assert [document.content for document in case.context or ()] == [OTHER]
+
+
+def test_what_a_path_leads_to_is_not_the_field_of_its_name_too() -> None:
+    case = Case.of(Fields.of({"context": "reference"}).in_row({**ASKED, "reference": OPEN}))
+    assert [document.content for document in case.context or ()] == [OPEN]
+    assert case.reference is None
 
 
 def test_a_thread_that_cannot_be_read_beside_a_context_is_an_error_of_the_thread() -> None:
@@ -197,3 +204,77 @@ def test_a_note_on_a_field_that_the_judge_does_not_show_is_not_given() -> None:
 def test_a_note_stays_where_documents_are_objects() -> None:
     case = Case.from_mapping({**ASKED, "docs": [LangChainDocument(OPEN)], "source": OTHER})
     assert case.without_tool_titles().warnings(["context"]) == NOTED
+
+
+REQUEST = {
+    "model": "m",
+    "messages": [{"role": "system", "content": OPEN}, {"role": "user", "content": "When?"}],
+}
+COMPLETION = {
+    "object": "chat.completion",
+    "choices": [{"message": {"role": "assistant", "content": "At 9."}}],
+}
+"""A call of a model, as traces keep it."""
+
+
+@pytest.mark.parametrize(
+    ("row", "query", "response", "context"),
+    [
+        pytest.param(
+            {"input": json.dumps(REQUEST), "output": json.dumps(COMPLETION), "context": OTHER},
+            "When?",
+            "At 9.",
+            [OTHER],
+            id="a span with JSON in strings",
+        ),
+        pytest.param(
+            {"inputs": REQUEST, "outputs": COMPLETION}, "When?", "At 9.", None, id="a run of a model"
+        ),
+        pytest.param(
+            {"output": json.dumps({"choices": ["At 9.", "At ten."]})},
+            "",
+            '{"choices": ["At 9.", "At ten."]}',
+            None,
+            id="an answer that is JSON",
+        ),
+        pytest.param(
+            {"output": '{"answer": "At 9.", "sources": ["We open at 9 on weekdays."]}'},
+            "",
+            '{"answer": "At 9.", "sources": ["We open at 9 on weekdays."]}',
+            None,
+            id="an answer that is JSON and cites itself",
+        ),
+        pytest.param(
+            {"output": '[{"role": "assistant", "content": "At 9.", "context": "We open at 9 on weekdays."}]'},
+            "",
+            "At 9.",
+            None,
+            id="a message in a string that cites itself",
+        ),
+        pytest.param(
+            {
+                "conversation": {
+                    "messages": [
+                        {"role": "user", "content": "When?"},
+                        {"role": "assistant", "content": "At 9.", "context": OPEN},
+                    ]
+                }
+            },
+            "When?",
+            "At 9.",
+            [OPEN],
+            id="a conversation of Azure's",
+        ),
+    ],
+)
+def test_what_stands_around_messages_is_opened(
+    row: dict[str, Any], query: str, response: str, context: list[str] | None
+) -> None:
+    case = Case.from_mapping(row)
+    documents = None if case.context is None else [document.content for document in case.context]
+    assert (case.query_text, case.response_text, documents) == (query, response, context)
+
+
+def test_several_completions_in_a_string_are_refused() -> None:
+    choice = {"message": {"role": "assistant", "content": "At 9."}}
+    assert "2 choices" in error_of({"response": json.dumps({"choices": [choice, choice]})}).message

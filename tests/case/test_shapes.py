@@ -270,7 +270,7 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, expected
         (["a", "b"], "str"),
         ([[["user", "x"]]], "list"),
         ([{"role": "assistant", "content": "x", "tool_calls": 5}], "TypeError"),
-        ({"messages": [{"role": "user", "content": "x"}]}, "messages"),
+        ({"messages": "x"}, "messages"),
     ],
     ids=[
         "true",
@@ -281,7 +281,7 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, expected
         "texts",
         "a pair in a list",
         "calls that are no list",
-        "a thread under a key",
+        "a thread in a mapping",
     ],
 )
 def test_neither_string_nor_messages_is_an_error_that_names_keys_or_type(

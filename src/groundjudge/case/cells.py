@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
-from groundjudge.case.data import is_absent, is_list
+from groundjudge.case.data import is_absent, is_list, is_mapping
 from groundjudge.errors import CaseError
 from groundjudge.text.patterns import compile_when_used
 
@@ -32,6 +33,15 @@ def read_list(text: str, *types: type) -> Sequence[Any] | None:
         if not isinstance(value, types) and not is_absent(value):
             return None
     return values
+
+
+def read_object(text: str) -> Mapping[str, Any] | None:
+    """Return the JSON object that a string is; None if it is none."""
+    value: object = None
+    if text.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text)
+    return value if is_mapping(value) else None
 
 
 def read_documents(field: str, text: str) -> object:

@@ -108,7 +108,7 @@ class Entry:
         """
         keys: list[str] = []
         for key, value in self._unread():
-            if _holds_text(value, with_names=with_names) and not _is_without_content(key):
+            if not has_no_content(key) and _holds_text(value, with_names=with_names):
                 keys.append(key)
         return keys
 
@@ -120,7 +120,7 @@ class Entry:
                     yield str(key), value
 
 
-def _is_without_content(key: str) -> bool:
+def has_no_content(key: str) -> bool:
     """Whether what a key holds says nothing to a judge, or is a model's reasoning."""
     return WITHOUT_CONTENT.fullmatch(key) is not None or sort_of_block(key) == "reasoning"
 

@@ -76,13 +76,11 @@ def first_value(container: object, *names: str) -> Any:  # noqa: ANN401  whateve
 
     None if none has; a string has none, because its methods are not data.
     """
-    if isinstance(container, str):
+    if container is None or isinstance(container, str):
         return None
+    mapping = container if is_mapping(container) else None
     for name in names:
-        if is_mapping(container):
-            value = container.get(name)
-        else:
-            value = getattr(container, name, None)
+        value: object = getattr(container, name, None) if mapping is None else mapping.get(name)
         if value is not None:
             return as_plain(value)
     return None

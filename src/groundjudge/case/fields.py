@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from inspect import iscoroutinefunction
 from typing import Any, TypeAlias
 
-from groundjudge.case.cells import read_list, refuse_messages
-from groundjudge.case.content import is_passage
+from groundjudge.case.cells import read_list, read_object, refuse_messages
+from groundjudge.case.content import Entry, is_passage
 from groundjudge.case.data import (
     as_plain,
     declared_fields,
@@ -36,6 +36,9 @@ from groundjudge.case.shapes import (
 from groundjudge.errors import CaseError, did_you_mean, name_list
 from groundjudge.text.patterns import compile_when_used
 
+RETRIEVED = ("retrieval_context", "retrieved_contexts", "retrievedDocuments")
+"""The names of what a retriever found. Where it found nothing, no other context takes its place."""
+
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "question", "user_input", "customerQuery", "input"),
     "response": (
@@ -43,8 +46,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         *("output", "result", "prediction"),
     ),
     "context": (
-        *("retrieval_context", "retrieved_contexts", "retrievedDocuments", "source_documents", "contexts"),
-        *("context", "documents", "docs", "premise", "source"),
+        *RETRIEVED,
+        *("source_documents", "contexts", "context", "documents", "docs", "premise", "source"),
     ),
     "reference": (
         *("reference", "reference_answer", "ground_truth", "expected_output", "expected_response"),
@@ -70,6 +73,7 @@ def fold_name(name: object) -> str:
 
 
 FIELD_BY_FOLDED_NAME = {fold_name(name): field for name, field in FIELD_NAMED.items()}
+FOLDED_RETRIEVED = frozenset(fold_name(name) for name in RETRIEVED)
 ALSO_GIVEN = "also_given"
 """The key of the fields of a row that says which of them another key gives too, and differently."""
 
@@ -151,7 +155,7 @@ def misspelt_key(field: str, values: Mapping[str, Any]) -> str | None:
             if len(WORD.findall(text)) <= len(WORD.findall(name)):
                 names.append(name.casefold())
         is_near = field_of(text) is None and get_close_matches(text.casefold(), names, 1, NEARLY_A_NAME)
-        if is_near and (is_blank(value) or _holds_text(field, value)):
+        if is_near and (is_blank(value) or holds_text(field, value)):
             return text
     return None
 
@@ -268,15 +272,14 @@ class Fields:
         all_roots: Mapping[str, object] = {}
         if self.paths:
             all_roots = {**row, **(roots or {})}
-            found = [(name, value_at(all_roots, path)) for name, path in self.paths.items()]
-            values_at_paths = dict(_read_threads(found))
+            values_at_paths = {name: value_at(all_roots, path) for name, path in self.paths.items()}
 
         is_exchange = "inputs" in row and "outputs" in row
         outputs_have_context = False
         pairs: Pairs = row.items()
         if is_exchange:
             pairs, outputs_have_context = _read_exchange(row)
-        fields = self._merge(values_at_paths, _read_threads(pairs))
+        fields = self._merge(values_at_paths, pairs)
         for name, path in self.paths.items():
             if name in ALIASES and fields.get(name) is None:
                 # Not an error of its own: the field may not be needed.
@@ -314,9 +317,10 @@ class Fields:
             if name in ALIASES:
                 fields[name] = None  # a path that leads nowhere means that the field is absent
         for key, value in pairs:
-            # A whole thread under another name, such as `user_input`, is not the query, too.
-            is_thread = key == self.paths.get("messages")
-            if MEANINGS.get(fold_name(key)) not in fields and not is_thread:
+            # What a path leads to is not the field of its own name, too: neither a thread named `user_input`
+            # is the query, nor documents named `reference` the answer.
+            is_taken = key in self.paths.values() and field_of(key) is not None
+            if MEANINGS.get(fold_name(key)) not in fields and not is_taken:
                 pairs_to_read.append((key, value))
         fields |= _collect_fields(pairs_to_read)
         for name in values_at_paths:
@@ -363,13 +367,7 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
     other_keys: dict[str, Any] = {}
     also_given: dict[str, Any] = {}
     for key, raw_value in pairs:
-        value = None if is_absent(raw_value) else as_plain(raw_value)
-        name = _meaning_of(str(key), value, main_field)
-        if name == main_field and main_field in {"query", "response"}:
-            thread = read_chat(value)
-            if thread is not None:
-                name = "messages"
-                value = thread
+        name, value = _read_entry(str(key), raw_value, main_field)
         if name == "metadata" and is_mapping(value):
             metadata = {**value, **metadata}
         elif name == ALSO_GIVEN and is_mapping(value):
@@ -380,12 +378,14 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
             # It stays in the metadata: a prompt may have an input of that name.
             if str(key).casefold() in SOURCES and read_sources(value):
                 values_by_name.setdefault("context", []).append((str(key), value))
-        elif value is not None or name == "response":
+        elif value is not None or name in {"response", "context"}:
             values_by_name.setdefault(str(name), []).append((str(key), value))
 
     fields: FieldValues = {}
     for name, values in values_by_name.items():
-        fields[name], is_given_otherwise = _choose_value(name, values)
+        value, is_given_otherwise = _choose_value(name, values)
+        if value is not None or name == "response":
+            fields[name] = value
         if is_given_otherwise:
             also_given[name] = True
     if "case_id" in fields:
@@ -397,16 +397,19 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
     return fields
 
 
-def _read_threads(pairs: Pairs) -> list[tuple[str, Any]]:
-    """Keys and values, with the messages of a thread in place of a string that is one, as in a table."""
-    read_pairs: list[tuple[str, Any]] = []
-    for key, value in pairs:
-        meaning = MEANINGS.get(fold_name(key))
-        if isinstance(value, str) and meaning in THREADS:
-            read_pairs.append((key, _messages_in(meaning, value)))
-        else:
-            read_pairs.append((key, value))
-    return read_pairs
+def _read_entry(key: str, raw_value: object, main_field: str) -> tuple[str | None, Any]:
+    """What a key stands for, and its value, with messages in place of what stands around them."""
+    value: Any = None if is_absent(raw_value) else as_plain(raw_value)
+    name = _meaning_of(key, value, main_field)
+    if name == main_field and main_field in {"query", "response"}:
+        thread = read_chat(value)
+        if thread is not None:
+            return "messages", thread
+    if name in THREADS and isinstance(value, str):
+        value = _messages_in(name, value)
+    elif name in THREADS and name != "response" and is_mapping(value):
+        value = _messages_of_request(value) or value
+    return name, value
 
 
 def _messages_in(field_name: str, text: str) -> object:
@@ -415,6 +418,10 @@ def _messages_in(field_name: str, text: str) -> object:
         refuse_messages(field_name, text)
     except CaseError as error:
         return error
+    request = read_object(text)
+    if request is not None:
+        found = _text_of_completion(request) if field_name == "response" else _messages_of_request(request)
+        return text if found is None else found
     values = read_list(text, dict)
     if values is not None and not values and field_name != "response":
         return values  # an answer of "[]" is a text
@@ -429,7 +436,25 @@ def _messages_in(field_name: str, text: str) -> object:
             "give them as a list, as in JSON Lines"
         )
         return CaseError("field_unreadable", message, field_name)
+    if field_name == "response":
+        return (thread[0].model_copy(update={"sources": ()}),)  # nor may it bring sources of its own
     return thread
+
+
+def _text_of_completion(output: object) -> object:
+    """The text alone of what a model's SDK returns, or why there is not one; None of anything else."""
+    message = message_of_completion(output)
+    if message is None or isinstance(message, CaseError):
+        return message
+    return text_of(read_chat(message) or str(message), "assistant")
+
+
+def _messages_of_request(request: Mapping[str, Any]) -> object:
+    """The messages of a request to a model, or of what stands around them; None if it says more than that."""
+    entry = Entry(request)
+    thread = read_chat(entry.take("messages"))
+    entry.take("tools")  # which a model may call
+    return None if thread is None or entry.keys_left() else thread
 
 
 def _meaning_of(key: str, value: object, main_field: str) -> str | None:
@@ -449,6 +474,8 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
         return "response"  # a text is not a thread, but can only be what the application answered
     if name in GENERIC and not is_blank(value) and not _fits(str(meaning), value):
         return None
+    if meaning == "conversation" and is_mapping(value) and is_list(value.get("messages")):
+        return "messages"  # a whole thread, such as Azure's
     return meaning
 
 
@@ -458,10 +485,10 @@ def _fits(field: str, value: object) -> bool:
     strings = [text for text in texts if isinstance(text, str)]
     if field == "context" and len(strings) == len(texts):
         return any(is_passage(text) for text in strings)
-    return _holds_text(field, value)
+    return holds_text(field, value)
 
 
-def _holds_text(field: str, value: object) -> bool:
+def holds_text(field: str, value: object) -> bool:
     """Whether a value can be read as the field, and is more than a number."""
     if field == "response" and _open_output(value) is not None:
         return True
@@ -482,21 +509,31 @@ def _choose_value(field: str, values: Sequence[tuple[str, Any]]) -> tuple[Any, b
     if len(values) == 1 or field not in ALIASES:
         return values[0][1], False
     names = [fold_name(name) for name in (*ALIASES[field], *SOURCES)]
+    ordered = sorted(values, key=lambda pair: names.index(fold_name(pair[0])))
     # Compared as a case keeps them: the same messages may be in the shapes of two vendors.
-    readings: list[tuple[Any, object]] = []
-    for _, value in sorted(values, key=lambda pair: names.index(fold_name(pair[0]))):
+    readings: list[tuple[str, Any, object]] = []
+    for key, value in ordered:
         reading = try_read_field(field, value)
         if not is_blank(reading):
-            readings.append((value, reading))
+            readings.append((key, value, reading))
     if not readings:
-        return values[0][1], False
-    chosen_value, chosen_reading = readings[0]
-    for value, reading in readings:
+        given = [value for _, value in values if value is not None or field == "response"]
+        return given[0] if given else None, False
+    chosen_key, chosen_value, chosen_reading = readings[0]
+    for key, value, reading in readings:
         # What should be read and cannot is an error: a name that counts less may mean something else.
         if field != "context" or isinstance(reading, CaseError) or _fits(field, value):
-            chosen_value, chosen_reading = value, reading
+            chosen_key, chosen_value, chosen_reading = key, value, reading
             break
-    return chosen_value, any(reading != chosen_reading for _, reading in readings)
+    first_key = ordered[0][0]
+    if fold_name(first_key) in FOLDED_RETRIEVED and fold_name(readings[0][0]) not in FOLDED_RETRIEVED:
+        # DeepEval's goldens have the ideal context beside the one that was retrieved.
+        message = (
+            f"{first_key} holds nothing, and {chosen_key} is not taken for it: "
+            f"if that was retrieved, name it with `fields`: context={chosen_key}"
+        )
+        return CaseError("missing_field", message, field), False
+    return chosen_value, any(reading != chosen_reading for _, _, reading in readings)
 
 
 def spread_output(values: FieldValues) -> FieldValues:
@@ -524,16 +561,21 @@ def _open_output(output: object) -> Mapping[str, Any] | None:
     fields = output if is_mapping(output) else declared_fields(output)
     if fields is None or role_of(output) is not None:
         return None
-    choices = first_value(output, "choices", "candidates", "generations")
-    while is_list(choices) and len(choices) == 1:
-        choices = choices[0]
-    if is_list(choices) and choices:
-        message = f"response has {len(choices)} choices: give the one that the application used"
-        return {"response": CaseError("field_unreadable", message, "response")}
-    message = first_value(choices, "message", "content", "text")
+    message = message_of_completion(output)
     if message is not None:
         return {"response": message}
     return fields if find_keys(fields, "response") else None
+
+
+def message_of_completion(output: object) -> object:
+    """The message of what a model's SDK returns, or why there is not one; None of anything else."""
+    choices = first_value(output, "choices", "candidates", "generations")
+    while is_list(choices) and len(choices) == 1:
+        choices = choices[0]
+    if is_list(choices) and choices and not isinstance(choices[0], str):
+        message = f"response has {len(choices)} choices: give the one that the application used"
+        return CaseError("field_unreadable", message, "response")
+    return first_value(choices, "message", "content", "text")
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
@@ -631,6 +673,9 @@ def _read_side(side: object, main_field: str) -> FieldValues:
         return _collect_fields((), main_field)
     side = _as_mapping(side)
     if main_field == "response":
+        if message_of_completion(side) is not None:
+            # A run of a model. What it was told is in its prompt: without tools its context is not empty.
+            return _collect_fields([("response", side)])
         side = _open_output(side) or side
     if is_mapping(side) and len(side) == 1:
         # LangSmith keeps what is not a mapping under "output".
@@ -653,9 +698,6 @@ def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]
         The keys and values, and whether the outputs have a context, which then is not to be looked for
         elsewhere.
     """
-    if "dataset_id" in row and "reference_outputs" not in row:
-        # An example of LangSmith's: its outputs are what an application should answer, and none has answered.
-        row = {**row, "outputs": None, "reference_outputs": row.get("outputs")}
     inputs, outputs, references = [_read_side(row.get(side), field) for side, field in SIDES.items()]
     reference_thread = references.pop("messages", None)
     references.setdefault("reference", reference_thread)
@@ -682,7 +724,10 @@ def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]
     fields = {**references, **inputs, **outputs}
     fields["id"] = inputs.get("id", fields.get("id"))
     # Under the name that counts most: what else the row has does not take its place.
-    pairs = [(ALIASES.get(name, (name,))[0], value) for name, value in fields.items()]
+    pairs: list[tuple[str, Any]] = []
+    for name, value in fields.items():
+        names = (name,) if is_blank(value) else ALIASES.get(name, (name,))
+        pairs.append((names[0], value))
     pairs.append(("metadata", inputs["metadata"]))
     pairs.append(("metadata", references["metadata"]))
     pairs.append((ALSO_GIVEN, inputs.get(ALSO_GIVEN)))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeAlias
 
-from groundjudge.case.data import as_plain, is_absent, is_list, is_mapping
+from groundjudge.case.data import as_data, as_plain, is_absent, is_list, is_mapping
 from groundjudge.errors import CaseError, did_you_mean, name_list
 
 FieldPaths: TypeAlias = Mapping[str, str]
@@ -32,37 +32,13 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
         return None
     first_value, *more_values = values
     for value in more_values:
-        if not _is_same(first_value, value):
+        # As JSON data, in which NaN and arrays can be compared.
+        if value is not first_value and as_data(value) != as_data(first_value):
             message = (
                 f"the path {path!r} leads to two different values, because a key of the row contains a dot"
             )
             raise CaseError("bad_path", message, path)
     return first_value
-
-
-def _is_same(first: object, second: object) -> bool:
-    """Whether two values of a row say the same, at whatever depth there is a NaN or an array."""
-    # An object that cannot be compared is at least the same as itself.
-    if first is second or (is_absent(first) and is_absent(second)):
-        return True
-    try:
-        return _is_equal(as_plain(first), as_plain(second))
-    except Exception:  # noqa: BLE001  whatever a comparison of the caller's objects raises
-        return False
-
-
-def _is_equal(first: object, second: object) -> bool:
-    """Whether two values are equal, with `_is_same` deciding about what mappings and lists hold."""
-    if is_mapping(first) and is_mapping(second):
-        if first.keys() != second.keys():
-            return False
-        return all(_is_same(first[key], second[key]) for key in first)
-    if is_list(first) and is_list(second):
-        # Item by item, because a list with an array in it has no truth value as a whole.
-        if len(first) != len(second):
-            return False
-        return all(_is_same(*pair) for pair in zip(first, second, strict=True))
-    return bool(first == second)
 
 
 def _values_at(value: object, path: str) -> Iterator[Any]:

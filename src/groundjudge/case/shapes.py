@@ -564,6 +564,8 @@ def _read_document(field: str, raw_document: object) -> Document:
     if isinstance(raw_document, str):
         return Document(content=raw_document)
     entry = Entry(raw_document)
+    metadata = first_value(raw_document, "metadata")
+    role = role_of(raw_document)
     has_string = False
     pieces: list[Piece] = []
     texts: list[str] = []  # under each of its names, each once
@@ -579,15 +581,17 @@ def _read_document(field: str, raw_document: object) -> Document:
     text = "\n\n".join(texts)
 
     title = entry.take("title")
+    is_result = _is_tool_result(raw_document, role)
     # Of a mapping without kind and role the application wrote the title; of an object perhaps a stranger.
-    has_kind = first_value(raw_document, "kind", "role") is not None
-    is_result_by_title = is_mapping(raw_document) and not has_kind and str(title).startswith(TOOL_TITLE)
+    is_result_by_title = (
+        is_mapping(raw_document)
+        and str(title).startswith(TOOL_TITLE)
+        and first_value(raw_document, "kind", "role") is None
+    )
+    is_result = is_result or is_result_by_title
     if not title:
-        title = first_value(first_value(raw_document, "metadata"), "title")
-    author = None
-    if role_of(raw_document):
-        author = entry.take("name")
-    is_result = _is_tool_result(raw_document) or is_result_by_title
+        title = first_value(metadata, "title")
+    author = entry.take("name") if role else None
 
     result = None
     if is_result:
@@ -600,7 +604,7 @@ def _read_document(field: str, raw_document: object) -> Document:
         _refuse(field, DOCUMENTS, raw_document)
     document_id = entry.take(*ID_NAMES)
     if document_id is None:
-        document_id = first_value(first_value(raw_document, "metadata"), *ID_NAMES)
+        document_id = first_value(metadata, *ID_NAMES)
     if not content:
         _check_that_nothing_is_left(field, entry)
     document = Document(
@@ -615,13 +619,13 @@ def _read_document(field: str, raw_document: object) -> Document:
     return document if result is not None else _note_what_is_left(document, entry)
 
 
-def _is_tool_result(raw_document: object) -> bool:
+def _is_tool_result(raw_document: object, role: str | None) -> bool:
     """Whether a document's kind or, if it has none, its role says so."""
     kind = first_value(raw_document, "kind")
     if kind is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     # LangChain has the role in `type`, which in a mapping may mean anything: the id of a call confirms it.
-    return role_of(raw_document) == "tool" and first_value(raw_document, "role", "tool_call_id") is not None
+    return role == "tool" and first_value(raw_document, "role", "tool_call_id") is not None
 
 
 def _without_title(field: str, document: Document) -> Document:
@@ -691,16 +695,17 @@ def _read_part(field: str, part: object) -> Sequence[Document]:
         return [_read_document(field, part)]
     content = first_value(part, *CONTENT_NAMES)
     is_around = content is None or (content is first_value(part, "context") and not isinstance(content, str))
-    entry = Entry(part)
-    inner: object = entry.take(*WRAPPERS) if is_around else None
-    if inner is not None:
-        documents = _read_documents(field, inner)
-        if not documents:
-            _check_that_nothing_is_left(field, entry)
-            return ()
-        return [*documents[:-1], _note_what_is_left(documents[-1], entry)]
-    blocks = first_value(part, "content")
-    for block in blocks if is_list(blocks) else ():
+    if is_around:
+        entry = Entry(part)
+        inner: object = entry.take(*WRAPPERS)
+        if inner is not None:
+            documents = _read_documents(field, inner)
+            if not documents:
+                _check_that_nothing_is_left(field, entry)
+                return ()
+            return [*documents[:-1], _note_what_is_left(documents[-1], entry)]
+    blocks = first_value(part, "content") if is_list(content) else ()
+    for block in blocks or ():
         if read_block(block).sort == "result":
             return [_read_document(field, message) for message in _read_messages(field, part)]
     return [_read_document(field, part)]
