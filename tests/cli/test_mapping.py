@@ -101,11 +101,13 @@ def test_resuming_with_another_map_judges_again_what_it_changes(command: Invoke,
     [
         pytest.param(
             {"q": "When?", "answer": "r"},
-            "no row has query, context; the rows have answer, q: rename",
+            "no row has query, context\nthe rows have answer, q: try --fields query=q,context=PATH",
             id="two inputs that no row has",
         ),
         pytest.param(
-            {"q": "When?"}, "no row has query, context, response; the rows have q: rename", id="all inputs"
+            {"q": "When?"},
+            "no row has query, context, response\nthe rows have q: try --fields query=q,context=PATH,resp",
+            id="all inputs",
         ),
         pytest.param(ROW, None, id="nothing is missing"),
         pytest.param({"inputs": {"q": "When?"}, "outputs": {}}, None, id="fields that may be nested"),

@@ -82,7 +82,10 @@ def test_a_message_about_a_response_under_another_name_names_the_option_for_it(
     result = invoke(
         "run", file_of({"query": "q", "context": "c", "text": "r"}), *G.split(), "--model", "offline"
     )
-    assert "call it response, or name its path with --fields, where that" in result.stderr
+    assert "\ngroundedness: no_response 1\ngroundedness: no row has response\n" in result.stderr
+    assert (
+        "the rows have context, query, text: rename what has another name, or use --fields" in result.stderr
+    )
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
@@ -191,7 +194,8 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "--fields quary=inputs.q": "--fields: unknown field 'quary', did you mean 'query'? The fields",
         "--fields =inputs.q": "--fields: unknown field ''. The fields are: query, response",
         "--fields query": "--fields query: expected FIELD=PATH, such as --fields query=inputs.question",
-        "--fields query=q,context=found": "give --fields once for each: ",
+        "--fields query=q,contxt=found": "--fields: unknown field 'contxt', did you mean 'context'?",
+        "--fields query=q,query=found": "--fields query=found: query is already read from q: leave one out",
         "--fields query=": "--fields query=: expected FIELD=PATH",
         "--fields query=inputs.q --fields query=other": "query is already read from inputs.q: leave one out",
         "--fields query=inputs.q --fields question=other": "--fields: query is already read from inputs.q",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from groundjudge.case.fields import Fields, field_of
+from groundjudge.case.fields import Fields
 from groundjudge.case.paths import FieldPaths
 from groundjudge.cli.screen import fail
 from groundjudge.errors import CaseError
@@ -25,6 +25,9 @@ UTF_8 = "utf-8"
 """The encoding of files for which no other is named."""
 
 PRICES = "expected IN,OUT or IN,OUT,CACHED, the prices of a million tokens, such as --price 0.4,1.6"
+
+NEXT_ASSIGNMENT = compile_when_used(r",(?=\s*\w+=)")
+"""The comma between two fields and their paths."""
 
 FURTHER_NAME = compile_when_used(r",\s*(?P<name>[\w.]+)=")
 """What looks like another assignment in the text of one."""
@@ -103,7 +106,7 @@ class RowOptions:
         typer.Option(
             "--fields",
             metavar="FIELD=PATH",
-            help="Where a field is, as in query=inputs.question; repeatable.",
+            help="Where fields are, as in query=inputs.question,context=facts.",
         ),
     ] = None
     encoding: Annotated[
@@ -132,13 +135,15 @@ class RowOptions:
                 name that resembles no field can be an input of theirs.
         """
         paths: dict[str, str] = {}
-        for assignment in self.paths or ():
+        assignments: list[str] = []
+        for text in self.paths or ():
+            assignments += NEXT_ASSIGNMENT.split(text)
+        for assignment in assignments:
             name, _, path = assignment.partition("=")
             name = name.strip()
             path = path.strip()
             if not path:
                 fail(f"--fields {assignment}: expected FIELD=PATH, such as --fields query=inputs.question")
-            fail_if_several("--fields", assignment, field_of)
             if name in paths:  # a dictionary would keep the last one, and nobody would notice
                 fail(f"--fields {assignment}: {name} is already read from {paths[name]}: leave one out")
             paths[name] = path

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from math import floor
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
+from groundjudge.case.case import Case
+from groundjudge.case.data import find_key, is_mapping
+from groundjudge.case.fields import ALIASES, Fields, find_keys
 from groundjudge.citations import SCORES as CITATION_SCORES
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
 from groundjudge.cli.progress import ProgressLine
+from groundjudge.cli.proposal import propose_fields
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options, message_of
 from groundjudge.errors import CaseError, ModelError, explain_code, name_list
 from groundjudge.judging.panel import AnyJudge
@@ -66,7 +70,9 @@ def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals:
     # Without rows there is nothing to summarise, and `exit_after_run` says so.
     if rows.n_read:
         _show_summaries(screen, totals.tally.summaries())
-    screen.text(*_error_lines(totals), *_missing_inputs(judges, totals, rows))
+    missing_inputs = _missing_inputs(judges, totals, rows)
+    screen.text(*_error_lines(totals, missing_inputs), *missing_inputs.values())
+    screen.text(*_remedy(judges, rows, totals, missing_inputs))
     shows_context = any(judge_input.field == "context" for judge in judges for judge_input in judge.inputs)
     if rows.n_blank_contexts and shows_context:
         have = "row has" if rows.n_blank_contexts == 1 else "rows have"
@@ -141,6 +147,8 @@ def fail_without_rows(rows: CaseFile) -> None:
         fail(f"{nothing}: the table has a header, and nothing below it")
     if is_table:
         fail(f"{nothing}; the file must be a table: a header, and below it rows with as many cells")
+    if (rows.file_format or format_of(rows.path)) == "json" and not rows.n_unreadable:
+        fail(f"{nothing}: the array in it is empty")
     expected = "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
     fail(f"{nothing}; {expected}: see --format")
 
@@ -276,13 +284,18 @@ def _round_down(share: float | None) -> str:
     return f"{floor(share * 1000) / 1000:.3f}"
 
 
-def _error_lines(totals: RunTotals) -> list[str]:
-    """Say how often each error occurred, with the first of each, and which rows could not be read."""
+def _error_lines(totals: RunTotals, missing_inputs: Collection[str]) -> list[str]:
+    """Say how often each error occurred, with the first of each, and which rows could not be read.
+
+    What is missing in all rows, for the judges of `missing_inputs`, is said in one line of its own.
+    """
     lines: list[str] = []
     for summary in totals.tally.summaries():
         for code, count in summary.errors.items():
-            first = in_options(totals.first_errors[summary.judge, code])
-            lines.append(f"{summary.judge}: {code} {count}, the first is {first}")
+            line = f"{summary.judge}: {code} {count}"
+            if summary.judge not in missing_inputs or code not in {"missing_field", "no_response"}:
+                line += f", the first is {in_options(totals.first_errors[summary.judge, code])}"
+            lines.append(line)
     if totals.n_unreadable:
         lines.append(f"unreadable rows: {totals.n_unreadable}")
         for message in totals.unreadable:
@@ -292,21 +305,57 @@ def _error_lines(totals: RunTotals) -> list[str]:
     return lines
 
 
-def _missing_inputs(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> list[str]:
-    """Name the inputs that no row has, for each judge that could not judge anything."""
-    idle_judges: set[str] = set()
-    for summary in totals.tally.summaries():
-        if summary.n and not summary.n_ok:  # one score shows that the inputs were there
-            idle_judges.add(summary.judge)
-    # The keys of the rows show which name a field has there.
-    keys = name_list(sorted(rows.keys)) or "nothing"
-    lines: list[str] = []
+def _missing_inputs(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> dict[str, str]:
+    """Say which inputs no row has, for each judge that could not judge anything, by its name."""
+    idle_judges = _idle_judges(totals)
+    lines: dict[str, str] = {}
     for judge in judges:
         missing: list[str] = []
         for judge_input in judge.inputs:
             if judge_input.required and rows.lacks(judge_input.field):
                 missing.append(judge_input.field)
         if missing and judge.name in idle_judges:
-            remedy = f"rename what has another name, or use --fields {missing[0]}=PATH"
-            lines.append(f"{judge.name}: no row has {', '.join(missing)}; the rows have {keys}: {remedy}")
+            lines[judge.name] = f"{judge.name}: no row has {', '.join(missing)}"
     return lines
+
+
+def _idle_judges(totals: RunTotals) -> set[str]:
+    """The judges without a score: one shows that the inputs were there."""
+    return {summary.judge for summary in totals.tally.summaries() if summary.n and not summary.n_ok}
+
+
+def _remedy(
+    judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals, missing_inputs: Collection[str]
+) -> list[str]:
+    """Say which keys the rows have, and with which option a judge without a score can read them."""
+    idle_judges = _idle_judges(totals)
+    proposals: list[str] = []
+    for judge in judges:
+        if judge.name in idle_judges:
+            proposals.append(_propose(judge, rows))
+    # That with the fewest unknown paths, for the first judge that needs no more.
+    proposals = sorted(filter(None, proposals), key=lambda proposal: proposal.count("=PATH"))
+    if not missing_inputs and not proposals:
+        return []
+    remedy = "rename what has another name, or use --fields FIELD=PATH"
+    if proposals:
+        remedy = f"try {proposals[0]}"
+    elif find_key(rows.first_row or {}, "error") is not None:
+        remedy = "where a row has an error in place of a response, run the application again"
+    return [f"the rows have {name_list(sorted(rows.keys)) or 'nothing'}: {remedy}"]
+
+
+def _propose(judge: AnyJudge, rows: CaseFile) -> str:
+    """Propose where a judge's fields are that the first row lacks, or has in a shape that cannot be read."""
+    row = rows.first_row or {}
+    case = Case.from_mapping(Fields.of(rows.fields, None).in_flat_row(row))
+    missing: dict[str, None] = {}
+    for judge_input in judge.inputs:
+        field = judge_input.field
+        is_missing = field in ALIASES and getattr(case, field) is None
+        if field in case.unreadable:
+            # The field may be in a mapping under its own name.
+            is_missing = any(is_mapping(row[key]) for key in find_keys(row, field))
+        if judge_input.required and is_missing:
+            missing[field] = None
+    return propose_fields(row, list(missing))

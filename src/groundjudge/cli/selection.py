@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from groundjudge.case.case import Case
+from groundjudge.case.data import find_key
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.cli.judging import judging_options
 from groundjudge.cli.options import complete_judge, fail_if_several
@@ -342,12 +343,30 @@ def take_fitting(judges: list[AnyJudge], rows: CaseFile) -> tuple[list[AnyJudge]
     fitting = [judge for judge in judges if judge not in left_out]
     if not fitting or not left_out:
         return judges, []
+    _refuse_ambiguous_reference(fitting, missing, rows)
     descriptions: list[str] = []
     for judge in left_out:
         inputs = ", ".join(sorted(missing.get(judge.name, ())))
         descriptions.append(f"{judge.name} ({inputs})" if inputs else judge.name)
     names = ", ".join(descriptions)
     return fitting, [f"left out, as no row has all that they need: {names}; --judge NAME asks one anyway"]
+
+
+def _refuse_ambiguous_reference(
+    fitting: Sequence[AnyJudge], missing: Mapping[str, set[str]], rows: CaseFile
+) -> None:
+    """Exit if only people can tell what a column `reference` is: the answer or, as in Phoenix, the documents.
+
+    It may be the documents where no other column is, and some judge lacks nothing else.
+    """
+    if {"context"} not in missing.values() or find_key(rows.first_row or {}, "reference") is None:
+        return
+    for judge in fitting:
+        if any(judge_input.field == "reference" for judge_input in judge.inputs):
+            fail(
+                f"{rows.path}: name a judge: if the column reference holds the correct answer, "
+                f"--judge {judge.name}; if it holds the documents, --fields context=reference"
+            )
 
 
 def _missing_inputs(judge: AnyJudge, case: Case) -> set[str]:

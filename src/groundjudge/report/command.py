@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files
 from groundjudge.cli.screen import Screen, report_errors
@@ -281,9 +280,9 @@ def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[lis
                 continue
             read_ids.add(case_id)
             case = case_of(row, number)
-            for name in ALIASES:
-                case.value(name)  # raises what could not be read
             cases.append(case)
+            for error in case.unreadable.values():
+                unreadable.append(f"row {number} is not shown whole: {error.message}")
         except CaseError as error:
             unreadable.append(f"row {number} cannot be shown: {error.message}")
     return cases, unreadable

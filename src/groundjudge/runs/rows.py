@@ -174,6 +174,7 @@ class CaseFile:
         n_blank_contexts: how many have a context, and nothing in it.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
         kept_rows: the rows kept so far, by id.
+        first_row: the first row that could be read, before fields are looked for in it.
     """
 
     path: str | Path
@@ -189,6 +190,7 @@ class CaseFile:
     n_blank_contexts: int = 0
     keys: set[str] = field(default_factory=set[str])
     kept_rows: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    first_row: Mapping[str, Any] | None = None
 
     def __iter__(self) -> Iterator[FileRow]:
         for number, row in enumerate(self.rows(), 1):
@@ -221,6 +223,8 @@ class CaseFile:
         # Of a pipe a wrong path is reported after its last row: `until_found` yields the rows while it looks.
         all_rows = chain(until_found(rows, paths, self._name), rows)
         for row in islice(all_rows, self.limit):
+            if self.first_row is None and not isinstance(row, CaseError):
+                self.first_row = row
             if isinstance(row, CaseError) or not paths:
                 yield row
             else:

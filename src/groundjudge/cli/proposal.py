@@ -1,0 +1,144 @@
+"""Which columns may hold the fields that rows lack, as one --fields that can be pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from groundjudge.case.content import has_no_content, is_passage
+from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.fields import ALIASES, SIDES, WORD, field_of, holds_text, message_of_completion
+from groundjudge.case.shapes import ends_with_answer, is_blank, read_chat, try_read_field
+from groundjudge.errors import name_list
+
+ANY_COLUMN = ("query", "context", "response")
+"""The fields that may have any name; of others a word of the name is in the path."""
+
+TELLING_ORDER = (*ANY_COLUMN, *(name for name in ALIASES if name not in ANY_COLUMN))
+"""The fields in the order in which they are told: a query asks, the context is long, the rest is left."""
+
+
+JSON_END = '"}] \n'
+"""What may stand behind a question in JSON."""
+
+MAX_RUNS = 10
+"""How many runs or spans of a trace are searched."""
+
+
+class Column(NamedTuple):
+    """A value of a row, and what its path says of it.
+
+    Attributes:
+        path: the dotted path to it.
+        value: the value.
+        field: the field that a part of the path names, the last that names one; None if none does.
+        words: the words of the path, in lower case.
+    """
+
+    path: str
+    value: Any
+    field: str | None
+    words: frozenset[str]
+
+
+def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
+    """Propose where the missing fields are in a row: "--fields context=facts,response=PATH".
+
+    What cannot be told is left to people: PATH stands for it, and the columns that may be meant are named
+    behind the option. "" if no column may hold any of the fields.
+    """
+    columns = list(_columns(row))
+    if "response" in missing:
+        for column in columns:
+            thread = read_chat(column.value) or ()
+            if ends_with_answer(thread) and any(message.role == "user" for message in thread):
+                return f"--fields messages={column.path}"
+    paths: dict[str, str] = {}
+    choices: list[str] = []
+    # The query also where it is not missing: what quotes another field, as a prompt does, is no field.
+    for field in sorted({"query", *missing}, key=TELLING_ORDER.index):
+        candidates = _candidates(field, columns)
+        if len(candidates) == 1:
+            found = candidates[0]
+            paths[field] = found.path
+            columns = [column for column in columns if str(found.value) not in str(column.value)]
+        elif candidates and field in missing:
+            choices.append(f"{field} may be {name_list(column.path for column in candidates)}")
+    if paths.keys().isdisjoint(missing) and not choices:
+        return ""
+    assignments = [f"{field}={paths.get(field, 'PATH')}" for field in missing]
+    option = f"--fields {','.join(assignments)}"
+    return f"{option} ({'; '.join(choices)})" if choices else option
+
+
+def _columns(value: object, path: str = "") -> Iterator[Column]:
+    """The values of a row, those in mappings too, without ids, times, kinds and the like, and errors."""
+    parts = path.split(".")
+    if is_blank(value) or has_no_content(parts[-1]) or "error" in parts:
+        return
+    inner_values: Mapping[str, object] = {}
+    if is_mapping(value) and message_of_completion(value) is None:
+        inner_values = value
+    elif is_list(value) and is_mapping(value[0]) and not holds_text("context", value):
+        # Runs, or spans, one of which may be a retriever's.
+        inner_values = {str(number): inner for number, inner in enumerate(value[:MAX_RUNS])}
+    for key, inner in inner_values.items():
+        yield from _columns(inner, f"{path}.{key}" if path else str(key))
+    if inner_values:
+        return
+    named = [field_of(part) for part in parts if field_of(part) is not None]
+    # The answer among what is expected is the expected one, too.
+    is_expected = "reference" in named or SIDES["reference_outputs"] in map(SIDES.get, parts)
+    field = "reference" if is_expected else (named or [None])[-1]
+    if is_mapping(value):
+        field = "response"  # a completion
+    yield Column(path, value, field, _words(path))
+
+
+def _words(*names: str) -> frozenset[str]:
+    """The words of names, in lower case: those of gt_answer are gt and answer."""
+    return frozenset(word.casefold() for name in names for word in WORD.findall(name))
+
+
+def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
+    """The columns that may hold a field: one if that can be told, or those that people can choose from."""
+    possible = [column for column in columns if _may_hold(field, column.value)]
+    named = [column for column in possible if column.field == field]
+    if named:
+        # The nearest, and of equals the longest: a type may stand beside a value.
+        return [min(named, key=lambda column: (column.path.count("."), -len(str(column.value))))]
+    words = {name: _words(*names) for name, names in ALIASES.items()}
+    # "gt" and "expected" are words of the reference alone: what has one is no response.
+    words["reference"] -= words["response"]
+    unnamed = [column for column in possible if column.field is None]
+    found = [column for column in unnamed if not words[field].isdisjoint(column.words)]
+    if field == "response":
+        found = [column for column in found if words["reference"].isdisjoint(column.words)]
+    if not found and field in ANY_COLUMN:
+        known_words = frozenset[str]().union(*words.values())
+        nameless = [column for column in unnamed if known_words.isdisjoint(column.words)]
+        found = [column for column in nameless if _says(field, column.value)]
+    if not found and field == "context":
+        # Phoenix calls the documents so.
+        found = [column for column in possible if column.path == "reference"]
+    if field == "context" and found:
+        return [max(found, key=lambda column: len(str(column.value)))]
+    return found
+
+
+def _may_hold(field: str, value: object) -> bool:
+    """Whether a value can be read as the field and is no number, nor, as a context, a name or a link."""
+    if not holds_text(field, value):
+        return False
+    if field != "context":
+        return True
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return False  # a record
+    return any(is_passage(document.content) for document in try_read_field("context", value))
+
+
+def _says(field: str, value: object) -> bool:
+    """Whether a text says what such a field does: a query asks, anything else is a passage."""
+    if field == "query":
+        return isinstance(value, str) and value.rstrip(JSON_END).endswith(("?", "？"))
+    return not isinstance(value, str) or is_passage(value)
