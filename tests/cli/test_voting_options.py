@@ -202,7 +202,7 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
         "  distribution: 4 0.25, 5 0.75",
     ]
     plain = invoke("run", file_of(ROW), *options, model=ScriptedModel(f"<S1>r</S1>{sure(5)}"))
-    assert "groundedness: logprobs_unusable 1" in plain.stderr.splitlines()
+    assert "\ngroundedness: logprobs_unusable 1. The endpoint returned no usable" in plain.stderr
     assert "logprobs_unusable" not in result.stderr
 
 

@@ -439,7 +439,7 @@ def test_a_summary_counts_what_is_not_decided() -> None:
         verdicts.append(verdict_by("groundedness", query="?", context=MUSEUM, response=response))
     (summary,) = summarise(verdicts)
     assert (summary.n_ok, summary.not_decided) == (1 + len(NOT_DECIDED), len(NOT_DECIDED))
-    assert f"{len(NOT_DECIDED)} not decided" in summary.counts
+    assert f"{len(NOT_DECIDED)} with not_decided" in summary.counts
 
 
 REPLY = """

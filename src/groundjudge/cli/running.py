@@ -241,11 +241,9 @@ def _remarks_on(summary: Summary) -> list[str]:
     if measured:
         uses = ", ".join(f"{position} ({count})" for position, count in summary.used_documents.items())
         lines.append(f"{', '.join(measured)}; sentences borne out by document {uses or 'none'}")
-    for code in ("evidence_not_found", "logprobs_unusable", "shares_unreadable"):
-        count = getattr(summary, code)
-        if count:
-            lines.append(f"{code} {count}")
     for note, count in summary.notes.items():
+        if note == "not_decided":
+            continue  # a line for all judges says so
         meaning, remedy = explain_code("warnings", note)
         lines.append(f"{note} {count}. {meaning} {remedy}")
     return lines

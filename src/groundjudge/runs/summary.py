@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from groundjudge.citations import used_documents
@@ -13,10 +14,6 @@ from groundjudge.verdict import Frozen, Score, Usage, Verdict
 
 Figure: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
 """What adapters show of a summary."""
-
-
-NOTES = frozenset({"also_given", "content_not_read", "content_not_shown"})
-"""The warnings that say that a judge was shown something else, or less, than a row holds."""
 
 
 class Summary(Frozen):
@@ -37,12 +34,7 @@ class Summary(Frozen):
             has a score.
         labels: label -> number of verdicts, the most frequent first.
         errors: error code -> number of verdicts, the most frequent first.
-        evidence_not_found: verdicts with a score for which a quote that it needs is in no document.
-        logprobs_unusable: verdicts whose score was to be weighted, and is the plain one.
-        not_decided: verdicts of the offline judge on responses that it did not find in the sources.
-        shares_unreadable: verdicts whose score was to be the mean by stated shares, and is that of the value.
-        notes: the warnings on what was judged (`also_given`, `content_not_read`, `content_not_shown`), each
-            with the number of its verdicts, the most frequent first.
+        notes: warning -> number of verdicts that have it, or whose parts have it, the most frequent first.
         calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
             row took one.
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
@@ -66,10 +58,6 @@ class Summary(Frozen):
     labels: Mapping[str, int]
     errors: Mapping[str, int]
     scores: Mapping[str, Score] = {}
-    evidence_not_found: int = 0
-    logprobs_unusable: int = 0
-    shares_unreadable: int = 0
-    not_decided: int = 0
     notes: Mapping[str, int] = {}
     calls_per_row: float | None = None
     agreement: Score | None = None
@@ -83,6 +71,26 @@ class Summary(Frozen):
     def n(self) -> int:
         """The number of verdicts in the summary."""
         return self.n_ok + self.n_error + self.n_not_applicable
+
+    @property
+    def evidence_not_found(self) -> int:
+        """Verdicts with a score for which a quote that it needs is in no document."""
+        return self.notes.get("evidence_not_found", 0)
+
+    @property
+    def logprobs_unusable(self) -> int:
+        """Verdicts whose score was to be weighted, and is the plain one."""
+        return self.notes.get("logprobs_unusable", 0)
+
+    @property
+    def not_decided(self) -> int:
+        """Verdicts of the offline judge on responses that it did not find in the sources."""
+        return self.notes.get("not_decided", 0)
+
+    @property
+    def shares_unreadable(self) -> int:
+        """Verdicts whose score was to be the mean by stated shares, and is that of the value."""
+        return self.notes.get("shares_unreadable", 0)
 
     @property
     def figures(self) -> dict[Figure, float | None]:
@@ -104,12 +112,6 @@ class Summary(Frozen):
             f"{self.n} rows: {self.n_ok} with a score, {self.n_not_applicable} not applicable, "
             f"{self.n_error} errors ({errors})"
         )
-        if self.evidence_not_found:
-            sentence += f", {self.evidence_not_found} with evidence_not_found"
-        if self.not_decided:
-            sentence += f", {self.not_decided} not decided"
-        if self.shares_unreadable:
-            sentence += f", {self.shares_unreadable} with shares_unreadable"
         for note, count in self.notes.items():
             sentence += f", {count} with {note}"
         return sentence
@@ -190,12 +192,7 @@ class _Counts:
         if verdict.error is not None:
             self.errors[verdict.error.code] += 1
         # Rows are counted, however many quotes of one are missing.
-        if any(part.warnings for part in verdict.parts):
-            self.n["evidence_not_found"] += 1
-        for warning in ("logprobs_unusable", "not_decided", "shares_unreadable"):
-            if warning in verdict.warnings:
-                self.n[warning] += 1
-        self.notes.update(NOTES.intersection(verdict.warnings))
+        self.notes.update({*verdict.warnings, *chain.from_iterable(part.warnings for part in verdict.parts)})
         self.n["calls"] += verdict.attempts
         # Blank responses, which need no call, would make the others seem cheaper.
         if verdict.attempts > 0:
@@ -234,10 +231,6 @@ class _Counts:
             pass_rate=_mean(n["passed"], n["ok"]),
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
-            evidence_not_found=n["evidence_not_found"],
-            logprobs_unusable=n["logprobs_unusable"],
-            not_decided=n["not_decided"],
-            shares_unreadable=n["shares_unreadable"],
             notes=_by_frequency(self.notes),
             calls_per_row=_mean(n["calls"], n["rows_with_calls"]),
             agreement=_mean(self.total_agreement, n["rows_with_votes"]),
