@@ -54,9 +54,13 @@ def read_documents(field: str, text: str) -> object:
     if values is not None:
         return values
     if _parse(text) is None and LIST_OF_TEXTS.match(text.lstrip()):
-        code = "context_unreadable" if field == "context" else "field_unreadable"
-        raise CaseError(code, _why_no_list(field, text), field)
+        raise CaseError(code_of(field), _why_no_list(field, text), field)
     return text
+
+
+def code_of(field: str) -> str:
+    """The code of the error of a field that cannot be read."""
+    return "context_unreadable" if field == "context" else "field_unreadable"
 
 
 def refuse_messages(field: str, text: str) -> None:

@@ -13,6 +13,7 @@ from groundjudge.case.content import Entry, is_passage
 from groundjudge.case.data import (
     as_plain,
     declared_fields,
+    find_key,
     first_value,
     is_absent,
     is_list,
@@ -128,18 +129,10 @@ def find_keys(row: Iterable[str], *meanings: str) -> list[str]:
 
 def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
     """The row's id: what it has under `id` or else `case_id`, in upper or lower case."""
-    row_id = None
-    case_id = None
-    for key in row:
-        name = str(key).casefold()
-        if name == "id":
-            row_id = row[key]
-        elif name == "case_id":
-            case_id = row[key]
-    if not is_absent(row_id):
-        return row_id
-    if not is_absent(case_id):
-        return case_id
+    for name in ("id", "case_id"):
+        key = find_key(row, name)
+        if key is not None and not is_absent(row[key]):
+            return row[key]
     return None
 
 
@@ -304,7 +297,9 @@ class Fields:
             fields["context"] = retrieved
         elif retrieved is not None:
             found_by_agent = context_of_thread if is_list(context_of_thread) else ()
-            fields["context"] = _join_documents(found_by_agent, retrieved)
+            texts = {found.content for found in found_by_agent}
+            other_documents = [document for document in retrieved if document.content not in texts]
+            fields["context"] = [*found_by_agent, *other_documents]
         return fields
 
     def _merge(self, values_at_paths: FieldValues, pairs: Pairs) -> FieldValues:
@@ -335,18 +330,6 @@ class Fields:
                 fields[name] = None  # a path that no row of the file has is an error of the file
         metadata = fields.pop("metadata")
         return {**metadata, **fields}
-
-
-def _join_documents(
-    found_by_agent: Sequence[Message | Document], documents: Sequence[Document]
-) -> list[Message | Document]:
-    """The context of a thread, and behind it the retrieved documents that are none of it."""
-    context: list[Message | Document] = list(found_by_agent)
-    texts = {found.content for found in found_by_agent}
-    for document in documents:
-        if document.content not in texts:
-            context.append(document)
-    return context
 
 
 # --- usual names ------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from unicodedata import category
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_serializer
 
-from groundjudge.case.cells import read_documents, read_list
+from groundjudge.case.cells import code_of, read_documents, read_list
 from groundjudge.case.content import (
     OUTPUT_NAMES,
     Entry,
@@ -253,7 +253,7 @@ def shape_of(value: object) -> str:
 
 def _refuse(field: str, expected: str, value: object) -> NoReturn:
     """Raise the error of a value that is in no known shape: "query must be a string, not ..."."""
-    raise CaseError(_code_of(field), f"{field} must be {expected}, not {shape_of(value)}", field)
+    raise CaseError(code_of(field), f"{field} must be {expected}, not {shape_of(value)}", field)
 
 
 def _check_that_nothing_is_left(field: str, entry: Entry) -> None:
@@ -261,12 +261,7 @@ def _check_that_nothing_is_left(field: str, entry: Entry) -> None:
     keys = ", ".join(entry.keys_left(with_names=True))
     if keys:
         message = f"{field} has {shape_of(entry.value)}, of which nothing reads {keys}: name it content"
-        raise CaseError(_code_of(field), message, field)
-
-
-def _code_of(field: str) -> str:
-    """The code of the error of a field that cannot be read."""
-    return "context_unreadable" if field == "context" else "field_unreadable"
+        raise CaseError(code_of(field), message, field)
 
 
 # --- messages ---------------------------------------------------------------------------------------------
