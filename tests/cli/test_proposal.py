@@ -16,6 +16,7 @@ ASKED = "When does the library open?"
 ANSWER = "It opens at nine on Saturdays."
 FILE_ID = "8f44f061-35be-4512-9e12-d98f998aeabc"
 ALL = ("query", "context", "response")
+NONE = "--fields query=PATH,context=PATH,response=PATH"
 CHAT = [
     {"message.role": "user", "message.content": ASKED},
     {"message.role": "assistant", "message.content": ANSWER},
@@ -118,18 +119,30 @@ PROPOSED = [
     pytest.param(
         {"input": ASKED, "reference": OPEN}, ("context",), "--fields context=reference", id="Phoenix"
     ),
-    pytest.param({"gt_answer": ANSWER}, ("response",), "", id="only a truth"),
-    pytest.param({"reference_outputs": {"answer": ANSWER}}, ("response",), "", id="an expected output"),
+    pytest.param({"gt_answer": ANSWER}, ("response",), "--fields response=PATH", id="only a truth"),
+    pytest.param(
+        {"reference_outputs": {"answer": ANSWER}},
+        ("response",),
+        "--fields response=PATH",
+        id="an expected output",
+    ),
     pytest.param(
         {"answer_id": FILE_ID, "doc_url": "https://a.example/b", "created_at": OPEN},
         ALL,
-        "",
+        NONE,
         id="ids, links and times",
     ),
-    pytest.param({"score": 0.93, "result": "0.93", "my_answer": 5}, ALL, "", id="numbers"),
-    pytest.param({"error": "TimeoutError: the model did not answer"}, ALL, "", id="an error"),
-    pytest.param({"run": {"outputs": {"choices": [{"text": ANSWER}]}}}, ("context",), "", id="a completion"),
-    pytest.param({"documents_file": "opening hours.pdf"}, ("context",), "", id="a file's name"),
+    pytest.param({"score": 0.93, "result": "0.93", "my_answer": 5}, ALL, NONE, id="numbers"),
+    pytest.param({"error": "TimeoutError: the model did not answer"}, ALL, NONE, id="an error"),
+    pytest.param(
+        {"run": {"outputs": {"choices": [{"text": ANSWER}]}}},
+        ("context",),
+        "--fields context=PATH",
+        id="a completion",
+    ),
+    pytest.param(
+        {"documents_file": "opening hours.pdf"}, ("context",), "--fields context=PATH", id="a file's name"
+    ),
 ]
 
 

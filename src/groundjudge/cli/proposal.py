@@ -45,7 +45,7 @@ def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
     """Propose where the missing fields are in a row: "--fields context=facts,response=PATH".
 
     What cannot be told is left to people: PATH stands for it, and the columns that may be meant are named
-    behind the option. "" if no column may hold any of the fields.
+    behind the option.
     """
     columns = list(_columns(row))
     if "response" in missing:
@@ -64,8 +64,6 @@ def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
             columns = [column for column in columns if str(found.value) not in str(column.value)]
         elif candidates and field in missing:
             choices.append(f"{field} may be {name_list(column.path for column in candidates)}")
-    if paths.keys().isdisjoint(missing) and not choices:
-        return ""
     assignments = [f"{field}={paths.get(field, 'PATH')}" for field in missing]
     option = f"--fields {','.join(assignments)}"
     return f"{option} ({'; '.join(choices)})" if choices else option
@@ -105,8 +103,8 @@ def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
     possible = [column for column in columns if _may_hold(field, column.value)]
     named = [column for column in possible if column.field == field]
     if named:
-        # The nearest, and of equals the longest: a type may stand beside a value.
-        return [min(named, key=lambda column: (column.path.count("."), -len(str(column.value))))]
+        # Of equals the longest: a type may stand beside a value.
+        return [max(_nearest(named), key=lambda column: len(str(column.value)))]
     words = {name: _words(*names) for name, names in ALIASES.items()}
     # "gt" and "expected" are words of the reference alone: what has one is no response.
     words["reference"] -= words["response"]
@@ -123,7 +121,13 @@ def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
         found = [column for column in possible if column.path == "reference"]
     if field == "context" and found:
         return [max(found, key=lambda column: len(str(column.value)))]
-    return found
+    return _nearest(found)
+
+
+def _nearest(columns: Sequence[Column]) -> Sequence[Column]:
+    """The columns with the shortest of the paths."""
+    length = min((column.path.count(".") for column in columns), default=0)
+    return [column for column in columns if column.path.count(".") == length]
 
 
 def _may_hold(field: str, value: object) -> bool:

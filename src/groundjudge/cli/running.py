@@ -9,9 +9,8 @@ from typing import NoReturn
 
 import typer
 
-from groundjudge.case.case import Case
 from groundjudge.case.data import find_key, is_mapping
-from groundjudge.case.fields import ALIASES, Fields, find_keys
+from groundjudge.case.fields import ALIASES, find_keys
 from groundjudge.citations import SCORES as CITATION_SCORES
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
@@ -329,24 +328,25 @@ def _remedy(
     idle_judges = _idle_judges(totals)
     proposals: list[str] = []
     for judge in judges:
-        if judge.name in idle_judges:
-            proposals.append(_propose(judge, rows))
-    # That with the fewest unknown paths, for the first judge that needs no more.
-    proposals = sorted(filter(None, proposals), key=lambda proposal: proposal.count("=PATH"))
+        missing = _fields_to_find(judge, rows) if judge.name in idle_judges else []
+        if missing:
+            proposals.append(propose_fields(rows.first_row or {}, missing))
     if not missing_inputs and not proposals:
         return []
-    remedy = "rename what has another name, or use --fields FIELD=PATH"
-    if proposals:
-        remedy = f"try {proposals[0]}"
-    elif find_key(rows.first_row or {}, "error") is not None:
+    if not proposals:
+        remedy = "rename what has another name, or use --fields FIELD=PATH"
+    elif find_key(rows.first_row or {}, "error") is not None and rows.first_case().response is None:
         remedy = "where a row has an error in place of a response, run the application again"
+    else:
+        # That with the fewest unknown paths, of the first judge that needs no more.
+        remedy = f"try {min(proposals, key=lambda proposal: proposal.count('=PATH'))}"
     return [f"the rows have {name_list(sorted(rows.keys)) or 'nothing'}: {remedy}"]
 
 
-def _propose(judge: AnyJudge, rows: CaseFile) -> str:
-    """Propose where a judge's fields are that the first row lacks, or has in a shape that cannot be read."""
+def _fields_to_find(judge: AnyJudge, rows: CaseFile) -> list[str]:
+    """The fields that a judge needs and the first row lacks, or has in a shape that cannot be read."""
     row = rows.first_row or {}
-    case = Case.from_mapping(Fields.of(rows.fields, None).in_flat_row(row))
+    case = rows.first_case()
     missing: dict[str, None] = {}
     for judge_input in judge.inputs:
         field = judge_input.field
@@ -356,4 +356,4 @@ def _propose(judge: AnyJudge, rows: CaseFile) -> str:
             is_missing = any(is_mapping(row[key]) for key in find_keys(row, field))
         if judge_input.required and is_missing:
             missing[field] = None
-    return propose_fields(row, list(missing))
+    return list(missing)

@@ -359,7 +359,8 @@ def _refuse_ambiguous_reference(
 
     It may be the documents where no other column is, and some judge lacks nothing else.
     """
-    if {"context"} not in missing.values() or find_key(rows.first_row or {}, "reference") is None:
+    is_given = find_key(rows.first_row or {}, "reference") is not None
+    if {"context"} not in missing.values() or not is_given or rows.first_case().response is None:
         return
     for judge in fitting:
         if any(judge_input.field == "reference" for judge_input in judge.inputs):

@@ -243,6 +243,10 @@ class CaseFile:
             return None
         return sum(1 for _ in islice(self._rows_in_file(), self.limit))
 
+    def first_case(self) -> Case:
+        """Return the case of the first row that could be read, which has no fields if there is none."""
+        return Case.from_mapping(Fields.of(self.fields, None).in_flat_row(self.first_row or {}))
+
     def lacks(self, name: str) -> bool:
         """Tell whether no row has the field, by any of its names, nor anything that may hold it."""
         fields_of_keys = {field_of_column(key) for key in self.keys}
