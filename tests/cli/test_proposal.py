@@ -83,6 +83,12 @@ PROPOSED = [
         id="a thread",
     ),
     pytest.param(
+        {"user_input": [("user", ASKED), {"type": "ai", "content": "", "tool_calls": []}, ("ai", ANSWER)]},
+        ("response",),
+        "--fields messages=user_input",
+        id="a sample of Ragas with several turns",
+    ),
+    pytest.param(
         {
             "info": {
                 "trace_id": FILE_ID,

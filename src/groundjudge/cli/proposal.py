@@ -77,7 +77,7 @@ def _columns(value: object, path: str = "") -> Iterator[Column]:
     inner_values: Mapping[str, object] = {}
     if is_mapping(value) and message_of_completion(value) is None:
         inner_values = value
-    elif is_list(value) and is_mapping(value[0]) and not holds_text("context", value):
+    elif is_list(value) and is_mapping(value[0]) and not (read_chat(value) or holds_text("context", value)):
         # Runs, or spans, one of which may be a retriever's.
         inner_values = {str(number): inner for number, inner in enumerate(value[:MAX_RUNS])}
     for key, inner in inner_values.items():

@@ -9,8 +9,9 @@ from typing import NoReturn
 
 import typer
 
-from groundjudge.case.data import find_key, is_mapping
+from groundjudge.case.data import is_mapping
 from groundjudge.case.fields import ALIASES, find_keys
+from groundjudge.case.shapes import is_blank
 from groundjudge.citations import SCORES as CITATION_SCORES
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
@@ -335,7 +336,7 @@ def _remedy(
         return []
     if not proposals:
         remedy = "rename what has another name, or use --fields FIELD=PATH"
-    elif find_key(rows.first_row or {}, "error") is not None and rows.first_case().response is None:
+    elif not is_blank((rows.first_row or {}).get("error")) and rows.first_case().response is None:
         remedy = "where a row has an error in place of a response, run the application again"
     else:
         # That with the fewest unknown paths, of the first judge that needs no more.
