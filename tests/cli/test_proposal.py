@@ -83,7 +83,7 @@ PROPOSED = [
         id="a thread",
     ),
     pytest.param(
-        {"user_input": [("user", ASKED), {"type": "ai", "content": "", "tool_calls": []}, ("ai", ANSWER)]},
+        {"user_input": [("user", ASKED), {"type": "ai", "content": "", "tool_calls": None}, ("ai", ANSWER)]},
         ("response",),
         "--fields messages=user_input",
         id="a sample of Ragas with several turns",
