@@ -7,13 +7,10 @@ for agreement in agree(verdicts, labels):
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from itertools import chain
 from math import nan
-from sys import intern
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.lab import figures
@@ -39,7 +36,6 @@ from groundjudge.lab.labels import (
 )
 from groundjudge.lab.libraries import np
 from groundjudge.lab.people import People, measure_people
-from groundjudge.lab.stored import name_ranks
 from groundjudge.lab.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
 
@@ -317,15 +313,11 @@ def sample_of(
     Rows without a score come last. If all labels are 0 or 1, they are not grades, and 1 is positive unless a
     label threshold is given.
     """
-
-    def read_rows() -> Iterator[LabelledVerdict]:
-        """The rows come from the disk each time, because a million of them would fill the memory."""
-        return chain(judged_rows.labelled_rows, judged_rows.unscored_rows)
-
-    scores = array("d")
-    passed = array("b")
-    numbers = array("d")
-    for row in read_rows():
+    rows = [*judged_rows.labelled_rows, *judged_rows.unscored_rows]
+    scores: list[float] = []
+    passed: list[bool] = []
+    numbers: list[float] = []
+    for row in rows:
         score = deciding_score(row.verdict)
         scores.append(nan if score is None else score)
         passed.append(passes_at(threshold, row.verdict))
@@ -339,10 +331,10 @@ def sample_of(
     return Sample(
         scores=np.array(scores, dtype=np.float64),
         passed=np.array(passed, dtype=np.bool_),
-        groups=np.array(name_ranks(row.group for row in read_rows())),
+        groups=np.unique([row.group for row in rows], return_inverse=True)[1],
         positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
         graded=labels if is_graded else None,
-        design=SamplingDesign.of_rows(read_rows()) if judged_rows.labels.drawn_rows else None,
+        design=SamplingDesign.of_rows(rows) if judged_rows.labels.drawn_rows else None,
     )
 
 
@@ -391,9 +383,9 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
     scores = vocabulary_of(judged_rows.judge, judged_rows.labels).scores
     people_labels: list[str] = []
     judge_labels: list[str] = []
-    for row in rows:  # rows come from the disk, each with words of its own
-        people_labels.append(intern(row.human_label.word or ""))
-        judge_labels.append(intern(row.judge_label or NO_COMMON_LABEL))
+    for row in rows:
+        people_labels.append(row.human_label.word or "")
+        judge_labels.append(row.judge_label or NO_COMMON_LABEL)
     counts = Counter(zip(people_labels, judge_labels, strict=True))
     counts_of_people = Counter(people_labels)
     used_labels = {*people_labels, *judge_labels}
@@ -422,7 +414,7 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
         )
         return {"same": same, "weighted_kappa": kappa}
 
-    groups = np.array(name_ranks(row.group for row in rows))
+    groups = np.unique([row.group for row in rows], return_inverse=True)[1]
     prior = np.full(len(PSEUDO_LABELS), figures.group_weight(groups))
     draws = bootstrap.draws(statistics, groups, prior, SamplingDesign.of_rows(rows))
     label_figures = figures.figures_of(draws, groups)
@@ -525,7 +517,6 @@ def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -
                 yield -gap, row.case_id, place
 
     disagreements: list[Disagreement] = []
-    # By their places: the rows stay on the disk, and only the worst are read again.
     for _, case_id, place in nsmallest(most, find_disagreements()):
         row = rows[place]
         human_label = row.human_label

@@ -11,7 +11,7 @@ from groundjudge.verdict import Status, Verdict, Vote
 class BriefVerdict(NamedTuple):
     """What figures need of a verdict. Fields without a description are those of `Verdict`.
 
-    A tuple takes the least memory, and is written to the disk and read again the fastest.
+    A tuple takes the least memory.
 
     Attributes:
         votes: without the replies.

@@ -17,7 +17,6 @@ from groundjudge.case.data import is_absent, is_list, is_mapping
 from groundjudge.case.fields import field_of, id_in
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
-from groundjudge.lab.stored import StoredList, StoredMapping
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
@@ -255,9 +254,9 @@ def read_labels(
             `label_conflict` if one person, or nobody in particular, gave a case two labels;
             `unreadable_label` for an unreadable row. The message names all such rows, up to ten.
     """
-    labels_by_annotator: dict[str, StoredMapping] = {}
+    labels_by_annotator: dict[str, dict[str, Any]] = {}
     samples: dict[str, str] = {}
-    groups = StoredMapping()
+    groups: dict[str, str] = {}
     context_counts: Counter[int] = Counter()
     n_without_id = 0
     faults: list[LabelError] = []
@@ -272,9 +271,8 @@ def read_labels(
         if _is_no_label(label):
             label = None
         # A case may stand in several rows, if all of them have one label.
-        if annotator not in labels_by_annotator:
-            labels_by_annotator[annotator] = StoredMapping()
-        first_label = labels_by_annotator[annotator].setdefault(case_id, label)
+        labels_of_person = labels_by_annotator.setdefault(annotator, {})
+        first_label = labels_of_person.setdefault(case_id, label)
         if _comparable(first_label) != _comparable(label):
             message = f"row {number}: {case_id!r} has two labels, {first_label!r} and {label!r}"
             faults.append(LabelError("label_conflict", message, case_id))
@@ -347,12 +345,7 @@ def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Ma
 
     People who could not tell vote for that; rows without a label that nobody's name is on are none.
     """
-    majority_labels = StoredMapping()
-    if set(labels_by_annotator) == {""}:  # a single label for each case, of a million cases perhaps
-        for case_id, label in labels_by_annotator[""].items():
-            if label is not None:
-                majority_labels[case_id] = label
-        return majority_labels
+    majority_labels: dict[str, Any] = {}
     labels_by_case: dict[str, list[Any]] = {}
     for annotator, labels_of_person in labels_by_annotator.items():
         for case_id, label in labels_of_person.items():
@@ -639,9 +632,9 @@ class _Joined:
     labels: Labels
     reader: LabelReader
     counts: dict[str, int]
-    labelled_rows: StoredList[LabelledVerdict] = field(default_factory=StoredList[LabelledVerdict])
-    unscored_rows: StoredList[LabelledVerdict] = field(default_factory=StoredList[LabelledVerdict])
-    worded_rows: StoredList[LabelledVerdict] = field(default_factory=StoredList[LabelledVerdict])
+    labelled_rows: list[LabelledVerdict] = field(default_factory=list[LabelledVerdict])
+    unscored_rows: list[LabelledVerdict] = field(default_factory=list[LabelledVerdict])
+    worded_rows: list[LabelledVerdict] = field(default_factory=list[LabelledVerdict])
     n_judged: int = 0
     judge_has_labels: bool = False
 
