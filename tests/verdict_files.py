@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from make_verdicts import labelled, panel_verdict, verdict, vote
+from make_verdicts import labelled, verdict
 
 from groundjudge import Verdict
-from groundjudge.verdict import Vote
 
 
 def write_verdicts(path: str, verdicts: Iterable[Verdict]) -> None:
@@ -50,14 +49,3 @@ def some_words(n: int = 40) -> list[dict[str, Any]]:
         {"id": place, "label": WORDS[(place + (place % 10 == 0)) % 4].upper().replace(" ", "_")}
         for place in range(n)
     ]
-
-
-def biased_panel(n: int = 60) -> list[Verdict]:
-    """Three members; two of them call every fifth ungrounded response grounded."""
-
-    def votes(place: int) -> Iterator[Vote]:
-        for name, is_biased in (("ant", True), ("bee", True), ("cat", False)):
-            passed = bool(place % 2 or (is_biased and place % 5 == 0))
-            yield vote(name, float(passed), reply=f"{name} says")
-
-    return [panel_verdict(str(place), *votes(place), reason=f"because {place}") for place in range(n)]

@@ -49,7 +49,7 @@ def test_each_judge_is_measured_on_its_own_rows() -> None:
 ONE_CLASS = {"balanced_accuracy", "macro_f1", "kappa", "roc_auc"}
 GROUNDED = {"precision", "recall", "f1"}
 NOT_GROUNDED = {f"{name}_not_grounded" for name in GROUNDED}
-BINARY, CORRELATIONS = ONE_CLASS | GROUNDED | NOT_GROUNDED | {"accuracy"}, {"pearson", "spearman", "kendall"}
+BINARY, SPEARMAN = ONE_CLASS | GROUNDED | NOT_GROUNDED | {"accuracy"}, {"spearman"}
 UNDEFINED = [
     pytest.param(
         [1.0, 0.0],
@@ -69,8 +69,8 @@ UNDEFINED = [
     pytest.param(
         [1.0, 0.75], [1, 0], {"precision_not_grounded"}, "everything passed", id="everything passed"
     ),
-    pytest.param([1.0, 0.0], [1, 0], CORRELATIONS, "the labels are not graded", id="labels without grades"),
-    pytest.param([1.0, 1.0], [1, 3], CORRELATIONS, "scores or labels do not vary", id="constant scores"),
+    pytest.param([1.0, 0.0], [1, 0], SPEARMAN, "the labels are not graded", id="labels without grades"),
+    pytest.param([1.0, 1.0], [1, 3], SPEARMAN, "scores or labels do not vary", id="constant scores"),
     pytest.param(
         [1.0, 0.0],
         [1, 3],
@@ -78,7 +78,7 @@ UNDEFINED = [
         "the labels are graded, and no label threshold",
         id="grades without a threshold",
     ),
-    pytest.param([1.0], [None], BINARY | CORRELATIONS, "no row has both a score and a label", id="no label"),
+    pytest.param([1.0], [None], BINARY | SPEARMAN, "no row has both a score and a label", id="no label"),
 ]
 
 

@@ -102,16 +102,12 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
     assert weighted_mean(weights[None, :], scores)[0] == pytest.approx(np.average(scores, weights=weights))
 
 
-CORRELATIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
-
-
-@pytest.mark.parametrize("name", CORRELATIONS)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=2))
-def test_correlations_are_scipys(name: str, rows: list[tuple[int, int]]) -> None:
+def test_spearman_is_scipys(rows: list[tuple[int, int]]) -> None:
     scores, grades = np.array(rows, dtype=float).T
-    correlation = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))[name]
+    correlation = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))["spearman"]
     if np.ptp(scores) > 0 and np.ptp(grades) > 0:
-        assert correlation == pytest.approx(CORRELATIONS[name](scores, grades).statistic)
+        assert correlation == pytest.approx(stats.spearmanr(scores, grades).statistic)
     else:
         assert isnan(correlation)
 

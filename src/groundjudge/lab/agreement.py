@@ -15,7 +15,6 @@ from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.lab import figures
 from groundjudge.lab.figures import (
-    CORRELATIONS,
     RESAMPLES,
     Bools,
     Bootstrap,
@@ -36,7 +35,6 @@ from groundjudge.lab.labels import (
 )
 from groundjudge.lab.libraries import np
 from groundjudge.lab.people import People, measure_people
-from groundjudge.lab.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
 
 # The column of panels whose votes have no common label.
@@ -176,7 +174,6 @@ class Agreement(Frozen):
         curves: what a report draws.
         labels: agreement label by label; None if people's labels are not in words.
         people: how far people agree with each other; None if no row has two labels, or they are not compared.
-        votes: the votes of a panel; None if there are none, or `confusion` is None.
     """
 
     judge: str
@@ -197,7 +194,6 @@ class Agreement(Frozen):
     curves: Curves
     labels: LabelAgreement | None = None
     people: People | None = None
-    votes: VoteAgreement | None = None
 
 
 class AgreeOptions(TypedDict, total=False):
@@ -207,7 +203,7 @@ class AgreeOptions(TypedDict, total=False):
         threshold: the lowest score, 0..1, that passes, for all judges or by judge name, in place of whether a
             row passed in its run.
         label_threshold: the lowest label that means grounded. Without it graded labels are only
-            compared by correlations.
+            compared by ranks.
         count_unscored: how labelled rows without a score count: "wrong", "right", or "as-run", where "not
             applicable" passes and an error does not. None: they do not, and `bounds` shows what they could
             change.
@@ -301,7 +297,6 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         curves=points,
         labels=measure_labels(judged_rows, bootstrap),
         people=_people(judged_rows, sample, judge_threshold, label_threshold),
-        votes=measure_votes(judged_rows, scored_rows, judge_threshold, bootstrap),
     )
 
 
@@ -443,7 +438,7 @@ def why_undefined(name: str, sample: Sample) -> str:
     """Explain why a figure is undefined for a sample."""
     if not sample.scores.size:
         return "no row has both a score and a label"
-    if name in CORRELATIONS:
+    if name == "spearman":
         return "the labels are not graded" if sample.graded is None else "scores or labels do not vary"
     if sample.positive is None:
         return "the labels are graded, and no label threshold says which of them mean grounded"

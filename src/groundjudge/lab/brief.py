@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import intern
 from typing import NamedTuple
 
-from groundjudge.verdict import Status, Verdict, Vote
+from groundjudge.verdict import Status, Verdict
 
 
 class BriefVerdict(NamedTuple):
@@ -14,7 +14,7 @@ class BriefVerdict(NamedTuple):
     A tuple takes the least memory.
 
     Attributes:
-        votes: without the replies.
+        has_votes: whether it was voted.
         case_hash: a hash of the case, "" if the verdict does not know it.
         signature: prompt, model and version.
         explanation: why; "" where nobody reads it.
@@ -28,8 +28,7 @@ class BriefVerdict(NamedTuple):
     weakest: float | None
     label: str | None
     passed: bool | None
-    votes: tuple[Vote, ...]
-    agreement: float | None
+    has_votes: bool
     case_hash: str
     signature: str
     explanation: str
@@ -38,9 +37,6 @@ class BriefVerdict(NamedTuple):
 
 def brief_verdict(verdict: Verdict, *, with_explanation: bool) -> BriefVerdict:
     """Make a verdict brief."""
-    votes: list[Vote] = []
-    for vote in verdict.votes:
-        votes.append(vote.model_copy(update={"reply": None}))
     # A million verdicts have a few judges, labels and signatures.
     return BriefVerdict(
         judge=intern(verdict.judge),
@@ -50,8 +46,7 @@ def brief_verdict(verdict: Verdict, *, with_explanation: bool) -> BriefVerdict:
         weakest=verdict.weakest,
         label=None if verdict.label is None else intern(verdict.label),
         passed=verdict.passed,
-        votes=tuple(votes),
-        agreement=verdict.agreement,
+        has_votes=bool(verdict.votes),
         case_hash=verdict.case_hash,
         signature=intern(verdict.signature),
         explanation=verdict.explanation if with_explanation else "",

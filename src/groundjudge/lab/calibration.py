@@ -210,7 +210,7 @@ def _rows_to_fit(
     Raises:
         LabelError: `bad_option`: no threshold can be fitted to these rows with these options.
     """
-    if any(row.verdict.votes for row in judged_rows.labelled_rows):
+    if any(row.verdict.has_votes for row in judged_rows.labelled_rows):
         message = (
             f"{judged_rows.judge}: these verdicts come from votes, and a threshold applies to each vote, not "
             "to their mean: calibrate with the verdicts of a single judge"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -66,7 +65,7 @@ class Comparison(Frozen):
             score count as in their runs: "not applicable" passes and an error does not. Empty if `bounds` is.
         n_first_right: labelled cases on which only the first is right.
         n_second_right: those on which only the second is.
-        p: of the exact McNemar test of these two numbers; None without positive labels, and for groups of
+        p: of McNemar's test of these two numbers (mid-p); None without positive labels, and for groups of
             cases, because the test takes cases as independent.
         notices: what makes the differences doubtful (see `agreement.notices_on`).
     """
@@ -159,7 +158,7 @@ def compare_matched(  # noqa: PLR0913  each option changes the figures
         bounds |= labelled.bounds(Sample.agreement)
         as_run |= labelled.as_run(Sample.agreement)
     resampled = _resample(measured, bootstrap)
-    counts_of_right = labelled.count_right()
+    n_first_right, n_second_right, n_labelled = labelled.count_right()
     n_groups = cases.counted[0].n_groups
     return Comparison(
         first=matched.judges[0],
@@ -179,10 +178,10 @@ def compare_matched(  # noqa: PLR0913  each option changes the figures
         clear=tuple(figures.clear_differences(resampled.differences_on_enough_rows)),
         bounds=bounds,
         as_run=as_run,
-        n_first_right=counts_of_right[True, False],
-        n_second_right=counts_of_right[False, True],
+        n_first_right=n_first_right,
+        n_second_right=n_second_right,
         # The test takes cases as independent.
-        p=mcnemar(counts_of_right.elements()) if n_groups == cases.n else None,
+        p=mcnemar(n_first_right, n_second_right, n_labelled) if n_groups == cases.n else None,
         notices=notices_on(labelled.counted[0], {}, labels),
     )
 
@@ -234,12 +233,16 @@ class _SamplePair:
         first, second = self.counted
         return float((first.passed == second.passed).mean())
 
-    def count_right(self) -> Counter[tuple[bool, bool]]:
-        """How often either judge is right, as pairs of whether the first and the second are."""
+    def count_right(self) -> tuple[int, int, int]:
+        """How often only the first judge is right, and only the second, and how many labels there are."""
         first, second = self.counted
         if first.positive is None:
-            return Counter()
-        return Counter(figures.rows_right(first, second))
+            return 0, 0, 0
+        first_right = first.passed == first.positive
+        second_right = second.passed == first.positive
+        only_first = int((first_right & ~second_right).sum())
+        only_second = int((second_right & ~first_right).sum())
+        return only_first, only_second, self.n
 
     def bounds(self, statistics: SampleStatistics) -> dict[str, Bounds]:
         """Each difference if the cases without a score were the worst and the best for the second judge."""

@@ -25,7 +25,7 @@ from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.labels import LabelledVerdict, Unscored
 from groundjudge.lab.libraries import NDArray, np
 from groundjudge.lab.proportions import wilson_interval
-from groundjudge.verdict import Finite, Frozen, Vote, deciding_score, passes
+from groundjudge.verdict import Finite, Frozen, deciding_score, passes
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -55,9 +55,6 @@ WILSON: Mapping[str, float] = {
     "same": 0.0,
     "weighted_kappa": -1.0,
 }
-
-# The figures of graded labels.
-CORRELATIONS = ("pearson", "spearman", "kendall")
 
 # What a guess gets in figures that show whether scores and labels run in opposite directions.
 GUESS: Mapping[str, float] = {"roc_auc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
@@ -227,10 +224,10 @@ class Sample:
 
         Recall, precision and F1 of both classes (recall of what is not grounded is the specificity), balanced
         accuracy (the mean of the two recalls), macro-F1 (the mean of the two F1), accuracy, Cohen's
-        unweighted kappa, ROC AUC, and of scores and grades Pearson's and Spearman's correlation and Kendall's
-        tau-b. Without rows nothing is defined. Balanced accuracy, macro-F1, kappa and ROC AUC need labels of
-        both classes, recall a row of its class, precision a row that passed (of what is not grounded: that
-        did not), F1 either of these, and correlations scores and grades that are not constant.
+        unweighted kappa, ROC AUC, and of scores and grades Spearman's correlation. Without rows nothing is
+        defined. Balanced accuracy, macro-F1, kappa and ROC AUC need labels of both classes, recall a row of
+        its class, precision a row that passed (of what is not grounded: that did not), F1 either of these,
+        and Spearman's correlation scores and grades that are not constant.
         """
         undefined = np.full(len(weights), nan)
         if self.positive is None:
@@ -241,23 +238,14 @@ class Sample:
             roc_auc = _roc_auc(weights, self.positive, self.scores)
         figures = confusion_figures(*cells)
         figures["roc_auc"] = roc_auc
-        # Pseudo-rows have no grade, so that correlations are of the rows alone.
+        figures["spearman"] = undefined
+        # Pseudo-rows have no grade, so that the correlation is of the rows alone.
         n_rows = self.groups.size
-        if self.graded is None or n_rows == 0:
-            figures |= dict.fromkeys(CORRELATIONS, undefined)
-        else:
+        if self.graded is not None and n_rows > 0:
             row_weights = weights[:, :n_rows]
-            scores = self.scores[:n_rows]
-            ranks = _ranks(row_weights, scores), _ranks(row_weights, self.graded)
-            # Between 0 and 1, as scores are, `MIN_VARIANCE` means the same for grades of any size.
-            figures["pearson"] = _correlation(row_weights, scores, _rescale(self.graded))
+            ranks = _ranks(row_weights, self.scores[:n_rows]), _ranks(row_weights, self.graded)
             figures["spearman"] = _correlation(row_weights, *ranks)
-            figures["kendall"] = _kendall(row_weights, scores, self.graded)
         return figures
-
-    def accuracy(self, weights: Floats) -> dict[str, Floats]:
-        """Compute the share of rows that passed or not as their label says; undefined without rows."""
-        return {"accuracy": weighted_mean(weights, self.passed == self.positive)}
 
     def values(self, statistics: SampleStatistics) -> dict[str, float]:
         """Compute figures in which every row counts once; NaN where one is undefined."""
@@ -288,8 +276,8 @@ def unlabelled_sample(
     )
 
 
-def passes_at(threshold: float | None, verdict: BriefVerdict | Vote) -> bool:
-    """Whether a verdict or vote passes: with a threshold by its deciding score, with None as in its run."""
+def passes_at(threshold: float | None, verdict: BriefVerdict) -> bool:
+    """Whether a verdict passes: with a threshold by its deciding score, with None as in its run."""
     score = deciding_score(verdict)
     if threshold is None or score is None:
         return bool(verdict.passed)
@@ -459,13 +447,6 @@ def resample_pair(
     draws_of_second = bootstrap.draws_of_sample(second, statistics)
     differences = {name: draws_of_second[name] - draws_of_first[name] for name in draws_of_first}
     return draws_of_first, draws_of_second, differences
-
-
-def rows_right(first: Sample, second: Sample) -> list[tuple[bool, bool]]:
-    """Whether the first and the second judge are right, row by row, by the labels of the first sample."""
-    first_right = (first.passed == first.positive).tolist()
-    second_right = (second.passed == first.positive).tolist()
-    return list(zip(first_right, second_right, strict=True))
 
 
 def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
@@ -718,37 +699,6 @@ def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
         correlation = covariance / np.sqrt(first_variance * second_variance)
     smaller_variance = np.minimum(first_variance, second_variance)
     return np.where(smaller_variance > MIN_VARIANCE, correlation, nan)
-
-
-def _kendall(weights: Floats, first: Floats, second: Floats) -> Floats:
-    """Kendall's tau-b (1945), one per copy: concordant minus discordant pairs, by those without ties."""
-    # Level by level: 2,000 rows have millions of pairs, in each resample. Fewer levels take less time.
-    fewer, more = first, second
-    if np.unique(second).size < np.unique(first).size:
-        fewer, more = second, first
-    total = weights.sum(axis=1)
-    excess = np.zeros_like(total)
-    for level in np.unique(fewer):
-        at_level = fewer == level
-        weights_at_level = weights[:, at_level]
-        below_minus_above = (
-            2 * _weight_below(weights_at_level, more[at_level], more) - weights_at_level.sum(axis=1)[:, None]
-        )
-        excess += (weights * np.sign(fewer - level) * below_minus_above).sum(axis=1)
-    n_pairs = total**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        untied_in_fewer = 1 - _weight_of_ties(weights, fewer) / n_pairs
-        untied_in_more = 1 - _weight_of_ties(weights, more) / n_pairs
-        tau = excess / n_pairs / np.sqrt(untied_in_fewer * untied_in_more)
-    return np.where(np.minimum(untied_in_fewer, untied_in_more) > MIN_VARIANCE, tau, nan)
-
-
-def _weight_of_ties(weights: Floats, values: Floats) -> Floats:
-    """The weight of pairs of rows with one value, each row with itself among them; shape (copies,)."""
-    order = np.argsort(values, kind="stable")
-    starts = np.unique(values[order], return_index=True)[1]
-    weight_of_value = np.add.reduceat(weights[:, order], starts, axis=1)
-    return np.asarray((weight_of_value**2).sum(axis=1))
 
 
 def _percentile_figure(values: Floats) -> Figure:

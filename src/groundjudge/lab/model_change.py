@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import ceil, sqrt
+from math import ceil
 
 from groundjudge.lab.calibration import Calibration, calibrate
 from groundjudge.lab.comparison import Comparison, LabelledCases, compare_matched, label_cases
 from groundjudge.lab.figures import FEW_WITH_SCORES, RESAMPLES, Bootstrap, passes_at
 from groundjudge.lab.labels import LabelError, Labels, Unscored
 from groundjudge.lab.matched import MatchedCases, Side
-from groundjudge.lab.proportions import Rate, Z, mcnemar_mid_p, wilson
+from groundjudge.lab.proportions import Rate, Z, mcnemar, wilson
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
 # How many flips are listed by default.
 MAX_FLIPS = 10
-
-# The normal deviate of a power of 80%.
-Z_POWER = 0.8416212335729143
 
 # Half the width of the interval of the difference in accuracy that `ModelChange.labels_needed` is about.
 HALF_WIDTH = 0.05
@@ -66,10 +63,8 @@ class ModelChange(Frozen):
         n_lost: cases that passed with the first only.
         n_gained: cases that pass with the second only.
         share: the share of the cases that flip.
-        p: of the test that as many are lost as gained (see `proportions.mcnemar_mid_p`);
+        p: of the test that as many are lost as gained (see `proportions.mcnemar`);
             None for groups of cases, because the test takes cases as independent, and without cases.
-        detectable: the change of the pass rate that the test finds in 80% of samples with as many cases and
-            flips; None if they are too few for any.
         flips: those with the largest change of the score, which are listed.
         labels_needed: how many labels of a sample with many flips (`sample.draw` with `against`) tell which
             of the two judges is right more often, to ±0.05 in accuracy, and where the threshold belongs.
@@ -84,7 +79,6 @@ class ModelChange(Frozen):
     n_gained: int
     share: Rate
     p: Score | None
-    detectable: Score | None
     flips: tuple[Flip, ...]
     labels_needed: int
     refit: Calibration | None
@@ -164,46 +158,12 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
         n_lost=n_lost,
         n_gained=n_gained,
         share=wilson(n_flips / n, n) if n else Rate(n=0),
-        p=None if has_groups else mcnemar_mid_p(n_lost, n_gained, n),
-        detectable=None if has_groups else detectable_change(n_flips, n),
+        p=None if has_groups else mcnemar(n_lost, n_gained, n),
         flips=_list_flips(matched, outcomes, grounded, most_flips, first_verdicts, second_verdicts),
         labels_needed=_labels_needed(n_flips, n),
         refit=refit,
         why_no_refit=why_no_refit,
     )
-
-
-def detectable_change(n_flips: int, n: int) -> float | None:
-    """The change of the pass rate that McNemar's test finds with a power of 80% (Connor, 1987).
-
-    Args:
-        n_flips: how many of the cases flip, in either direction.
-        n: how many cases there are.
-
-    Returns:
-        None if the test finds nothing even if all flips are in one direction, or none is there.
-    """
-    share = n_flips / n if n else 0.0
-    if not n_flips or _cases_for(share, share) > n:
-        return None
-    too_small, large_enough = 0.0, share
-    for _ in range(40):  # bisection, to far below three decimals
-        middle = (too_small + large_enough) / 2
-        if _cases_for(middle, share) > n:
-            too_small = middle
-        else:
-            large_enough = middle
-    return large_enough
-
-
-def _cases_for(change: float, share: float) -> float:
-    """How many cases McNemar's test needs to find a change of the pass rate in 80% of samples.
-
-    Args:
-        change: of the pass rate, above 0.
-        share: of the cases that flip.
-    """
-    return (Z * sqrt(share) + Z_POWER * sqrt(share - change * change)) ** 2 / (change * change)
 
 
 def _labels_needed(n_flips: int, n: int) -> int:

@@ -24,7 +24,6 @@ class People(Frozen):
         n: the rows.
         same: the share of them with the same label.
         kappa: Cohen's kappa (1960); None if both gave one label throughout.
-        alpha: Krippendorff's alpha for categories (1970); None likewise.
         judge_kappa: the kappa of the judge and one of them, on average, on those of the rows that it judged.
             People's own kappa is about as high as it can be.
     """
@@ -32,7 +31,6 @@ class People(Frozen):
     n: int
     same: Score
     kappa: Finite | None
-    alpha: Finite | None
     judge_kappa: Finite | None
 
 
@@ -72,7 +70,6 @@ def measure_people(
         n=len(opinions),
         same=fmean(agreements, pair_weights),
         kappa=_cohen_kappa(pairs_of_people),
-        alpha=_krippendorff_alpha(pairs_of_people),
         judge_kappa=_cohen_kappa(pairs_with_judge),
     )
 
@@ -100,14 +97,3 @@ def _cohen_kappa(pairs: Sequence[WeightedPair]) -> float | None:
         return None
     cells = weights[None, :] @ confusion_cells(firsts, seconds)
     return float(cohen_kappa(*cells.T)[0])
-
-
-def _krippendorff_alpha(pairs: Sequence[WeightedPair]) -> float | None:
-    """One minus the disagreement that is there by the one that chance would give (Krippendorff, 1970)."""
-    total = 2 * sum(weight for _, _, weight in pairs)
-    grounded = sum((first + second) * weight for first, second, weight in pairs)
-    by_chance = 2 * grounded * (total - grounded) / (total - 1)
-    if not by_chance:
-        return None
-    disagreement = 2 * sum(weight for first, second, weight in pairs if first != second)
-    return 1 - disagreement / by_chance

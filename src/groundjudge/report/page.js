@@ -9,9 +9,8 @@ const FIGURES = [
   ["recall_not_grounded", "Not grounded: recall"], ["precision_not_grounded", "Not grounded: precision"],
   ["f1_not_grounded", "Not grounded: F1"], ["recall", "Grounded: recall"], ["precision", "Grounded: precision"],
   ["f1", "Grounded: F1"], ["balanced_accuracy", "Balanced accuracy"], ["macro_f1", "Macro-F1"], ["accuracy", "Accuracy"],
-  ["kappa", "Cohen’s kappa"], ["roc_auc", "ROC AUC"], ["pearson", "Pearson"], ["spearman", "Spearman"], ["kendall", "Kendall’s tau-b"],
+  ["kappa", "Cohen’s kappa"], ["roc_auc", "ROC AUC"], ["spearman", "Spearman"],
 ];
-const CORRELATIONS = ["pearson", "spearman", "kendall"];
 
 // --- elements -----------------------------------------------------------------------------------
 
@@ -203,7 +202,7 @@ function agreements() {
     section.append(h("article", { class: "agreement" }, h("h3", null, breakable(nameOf(judge))),
       h("p", { class: "lede" }, basis(agreement)),
       agreement.notices.map((notice) => h("p", { class: "is-bad" }, notice)),
-      h("div", null, h("div", { class: "wide" }, figures(agreement)), confusion(agreement), labelMatrix(agreement.labels), voteFigures(agreement.votes)),
+      h("div", null, h("div", { class: "wide" }, figures(agreement)), confusion(agreement), labelMatrix(agreement.labels)),
       h("div", { class: "charts" }, roc(judge), reliability(judge))));
   }
 }
@@ -224,7 +223,7 @@ function basis(agreement) {
 
 function figures(agreement) {
   const withBounds = agreement.n_unscored > 0;
-  const rows = FIGURES.filter(([key]) => agreement.figures[key].value !== null || !CORRELATIONS.includes(key))
+  const rows = FIGURES.filter(([key]) => agreement.figures[key].value !== null || key !== "spearman")
     .map(([key, name]) => figureRow(name, agreement.figures[key], agreement.guess[key], agreement.undefined[key], withBounds ? agreement.bounds[key] : null));
   return h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Agreement figures with 95% confidence intervals"),
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Figure"), h("th", { scope: "col", class: "number" }, ""),
@@ -254,10 +253,9 @@ function flipCounts(change) {
   const flips = change.n_lost + change.n_gained;
   if (!change.n) return "No case has a score of both.";
   const test = change.p === null ? "" : ` (McNemar test, mid-p: p = ${Number(change.p.toPrecision(2))})`;
-  const power = change.detectable === null ? "" : ` So many rows show a change of the pass rate of ${decimals(change.detectable)} or more in 80% of samples.`;
   return `${whole(flips)} of ${plural(change.n, "verdict")} flip (${percent(change.share.value)}, ${between(change.share)}): `
     + `${whole(change.n_lost)} passed only before, ${whole(change.n_gained)} pass only now${test}. `
-    + `The scores shift by ${signedBetween(change.shift)}.${power}`;
+    + `The scores shift by ${signedBetween(change.shift)}.`;
 }
 
 function newThreshold({ threshold, interval, n, kept, gain }) {
@@ -399,26 +397,6 @@ function labelMatrix(labels) {
         counts.map((n, column) => h("td", { class: row === column ? "right" : "wrong" }, whole(n)))))))),
     h("p", { class: "small" }, `Rows: people; columns: the judge. Same label ${figure(labels.same)} of ${plural(labels.n, "row")}; always “${readable(labels.majority)}” ${decimals(labels.majority_share)}. `,
       `Kappa weighted by the squared differences of the labels’ scores: ${figure(labels.weighted_kappa)}, ${plural(labels.n_scored, "row")}.`));
-}
-
-// How accurate a panel is where its votes agree, and beside its members.
-function voteFigures(votes) {
-  if (!votes) return null;
-  const row = (name, part, difference) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "number" }, whole(part.n)),
-    h("td", { class: "number" }, decimals(part.accuracy.value)),
-    h("td", { class: "number quiet" }, part.accuracy.low === null ? "" : between(part.accuracy)),
-    h("td", { class: "number" }, difference && difference.value !== null ? decimals(difference.value) : ""));
-  const { best, finding } = votes;
-  const selected = votes.members.some((member) => member.is_selected);
-  const against = votes.members.length === 1 ? best.name : `its best member${selected ? " of those always asked" : ""} (${best.name})`;
-  return h("div", null, h("h4", null, "Votes"), h("div", { class: "wide" },
-    h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Accuracy of the votes with 95% confidence intervals"),
-      h("thead", null, h("tr", null, ["Votes", "n", "Accuracy", "95% interval", "Minus panel"].map((name, index) => h("th", { scope: "col", class: index ? "number" : "" }, name)))),
-      h("tbody", null, row("panel", votes.whole), row("unanimous votes", votes.unanimous), row("split votes", votes.split),
-        votes.members.map((member) => row(`${member.name}${member.is_selected ? " *" : ""}`, member, member.difference))))),
-    selected ? h("p", { class: "small" }, "* asked only where earlier votes left the verdict open, which are the harder rows") : null,
-    h("p", null, finding === "no_difference" ? `No difference in accuracy was found between the panel and ${against}.`
-      : `The panel is ${finding} than ${against} on the same ${plural(best.n, "row")}.`));
 }
 
 // --- the table of verdicts ----------------------------------------------------------------------

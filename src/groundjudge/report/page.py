@@ -217,7 +217,7 @@ def _change_data(change: ModelChange) -> dict[str, Any]:
             "kept": change.refit.as_run[change.refit.by].model_dump(),
             "gain": change.refit.gain[change.refit.by].model_dump(),
         }
-    fields = change.model_dump(include={"n", "n_lost", "n_gained", "share", "p", "detectable", "flips"})
+    fields = change.model_dump(include={"n", "n_lost", "n_gained", "share", "p", "flips"})
     fields["first"] = change.comparison.first
     fields["second"] = change.comparison.second
     fields["shift"] = change.comparison.differences["mean_score"].model_dump()

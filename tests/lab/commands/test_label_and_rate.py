@@ -81,7 +81,7 @@ def test_rows_that_are_left_and_a_second_person_are_told(command: Invoke) -> Non
     write_rows("other.jsonl", other)
     both = ("--labels", path, "--labels", "other.jsonl")
     result = command("rate", "v.jsonl", *both, "--sample", "label.sample.json")
-    assert "rows with two labels: the same on 1.000, kappa 1.000, alpha 1.000" in result.stdout
+    assert "rows with two labels: the same on 1.000, kappa 1.000" in result.stdout
     assert "drawn rows have no label yet" in result.stdout
     write_rows("both.jsonl", [*rows[:55], *other])
     result = command("agree", "v.jsonl", "--labels", "both.jsonl", "--sample", "label.sample.json")

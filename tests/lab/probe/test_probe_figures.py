@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -22,9 +21,9 @@ from groundjudge import Case, ModelError, Reply, load_rubric
 from groundjudge.lab.probe import EditFigures, Probe, ProbeError, attacks, probe
 from groundjudge.lab.probe.cases import built_in_cases
 from groundjudge.lab.probe.edit import suitable_edits
-from groundjudge.lab.probe.figures import compare, read_card, result_of
+from groundjudge.lab.probe.figures import read_card, result_of
 from groundjudge.lab.probe.plan import FIRST, SECOND, plan_of
-from groundjudge.lab.proportions import many_to_one, mcnemar, wilson
+from groundjudge.lab.proportions import many_to_one, wilson
 from groundjudge.types import Judge, Request
 from groundjudge.verdict import Verdict
 
@@ -70,7 +69,6 @@ def test_case_that_is_judged_wrong_unchanged_is_unfit() -> None:
     passes_case_a = StandIn("m", lambda request: str(request.case.id).startswith("a: "))
     figures = edit_of(probe_model(passes_case_a), "number")
     assert (figures.rate.n, figures.n_unfit, figures.rate.value) == (1, 1, 0.0)
-    assert figures.events == {"a": False}
 
 
 @pytest.mark.parametrize(
@@ -205,16 +203,16 @@ def test_padding_makes_a_response_longer_and_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "pairs",
+    ("pairs", "p"),
     [
-        pytest.param([], id="no pair"),
-        pytest.param([(True, False)] * 6, id="only the first is true"),
-        pytest.param([(True, True)] * 3, id="both are true"),
-        pytest.param([(True, False)] * 3 + [(False, True)] * 9, id="the second is true more often"),
+        pytest.param([], None, id="no pair"),
+        pytest.param([(True, False)] * 6, 2 / 2**6, id="only the first is true"),
+        pytest.param([(True, True)] * 3, 1, id="both are true"),
+        pytest.param([(True, False)] * 3 + [(False, True)] * 9, 2 * 299 / 2**12, id="the second more often"),
     ],
 )
-def test_one_outcome_against_one_is_mcnemars_test(pairs: list[tuple[bool, bool]]) -> None:
-    assert many_to_one(([first], second) for first, second in pairs) == mcnemar(pairs)
+def test_one_outcome_against_one_is_mcnemars_exact_test(pairs: list[tuple[bool, bool]], p: float) -> None:
+    assert many_to_one(([first], second) for first, second in pairs) == pytest.approx(p)
 
 
 @pytest.mark.parametrize("n_edits", [1, 3, 17], ids="edits={}".format)
@@ -253,36 +251,6 @@ def test_card_has_the_day_of_the_probe_and_survives_being_written(tmp_path: Any)
     version = load_rubric("groundedness").prompt.id.version
     assert card.signature.startswith(f"groundedness@{version}|sha:")
     assert (card.n_right, card.n_wrong, card.model) == (2, 1, "obeys")
-
-
-def test_cards_are_compared_case_by_case() -> None:
-    first = probe_model(standin("knows_all", TRUTH)).card
-    second = probe_model(standin("obeys", TRUTH)).card
-    by_edit = {comparison.first.edit: comparison for comparison in compare(first, second)}
-    attack = by_edit["verdict_in_response"]
-    assert (attack.first.rate.value, attack.second.rate.value, attack.p) == (0.0, 1.0, 1.0)
-    second_of_other_cases = second.model_copy(update={"cases": "others"})
-    assert {comparison.p for comparison in compare(first, second_of_other_cases)} == {None}
-
-
-WRONG_CASES: Mapping[str, tuple[list[Any], str, str]] = {
-    "no case": ([], "no_cases", "no case is labelled pass"),
-    "right responses only": (ROWS[:2], "nothing_fails", "no case is labelled fail"),
-    "wrong responses only": (ROWS[2:], "nothing_passes", "no case is labelled pass"),
-    "one id twice": ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
-    "unknown label": (
-        [{"id": "x", "response": "r", "expect": "good"}],
-        "bad_case",
-        "x: expect must be pass or fail",
-    ),
-    "row that is no mapping": ([[]], "bad_case", "row 1 of the cases: a case must be a mapping"),
-}
-
-
-@pytest.mark.parametrize(("rows", "code", "message"), WRONG_CASES.values(), ids=WRONG_CASES)
-def test_cases_that_measure_nothing_are_refused(rows: list[Any], code: str, message: str) -> None:
-    with pytest.raises(ProbeError, match=f"{code}.*{message}"):
-        probe(judge_of(standin("knows_all", TRUTH)), rows)
 
 
 def test_judge_without_a_source_is_refused(tmp_path: Any) -> None:

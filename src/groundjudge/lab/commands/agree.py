@@ -11,7 +11,6 @@ from groundjudge.cli import options
 from groundjudge.cli.screen import Screen, as_notes, as_text, report_errors
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import (
-    CORRELATIONS,
     bounds_text,
     full_name,
     interval_note,
@@ -31,7 +30,6 @@ from groundjudge.lab.commands.inputs import (
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.agreement import Agreement, Disagreement, LabelAgreement
-    from groundjudge.lab.votes import VoteAgreement
 
 COUNTS: Mapping[str, str] = {
     "error": "n_error",
@@ -61,11 +59,6 @@ MEANINGS = (
 )
 
 BOUNDS = "a..b: with the rows without a score all wrong, all right; --count-unscored wrong counts them so."
-
-SELECTED = (
-    "* asked only where earlier votes left the verdict open, which are the harder rows: "
-    "for a comparison run with -O stop=never"
-)
 
 WorstDisagreements = Annotated[
     int,
@@ -138,7 +131,7 @@ def _show_table(screen: Screen, agreements: Sequence[Agreement]) -> None:
     is_graded = any(agreement.figures["spearman"].value is not None for agreement in agreements)
     cells_by_name: dict[str, list[str]] = {}
     for figure in agreements[0].figures:
-        if is_graded or figure not in CORRELATIONS:
+        if is_graded or figure != "spearman":
             cells_by_name[figure] = [_figure(agreement, figure) for agreement in agreements]
     cells_by_name["not grounded"] = [
         _right_and_wrong(agreement, "true_negatives", "false_positives") for agreement in agreements
@@ -189,8 +182,8 @@ def _undefined_figures(agreement: Agreement) -> list[str]:
     """Say why figures of a judge are undefined: one note for all with the same reason."""
     names_by_reason: dict[str, list[str]] = {}
     for figure, reason in agreement.undefined.items():
-        # Labels that are not grades have no correlations, which is no news.
-        if figure in CORRELATIONS and agreement.confusion is not None:
+        # Labels that are not grades have no correlation, which is no news.
+        if figure == "spearman" and agreement.confusion is not None:
             continue
         names_by_reason.setdefault(reason, []).append(full_name(figure))
     notes: list[str] = []
@@ -200,12 +193,10 @@ def _undefined_figures(agreement: Agreement) -> list[str]:
 
 
 def _show_details(screen: Screen, agreement: Agreement) -> None:
-    """Print what there is beside the figures: people among themselves, labels, votes and disagreements."""
+    """Print what there is beside the figures: people among themselves, labels and disagreements."""
     screen.text(*judge_notices(agreement.judge, people_lines(agreement.people)))
     if agreement.labels:
         _show_labels(screen, agreement.judge, agreement.labels)
-    if agreement.votes:
-        _show_votes(screen, agreement.judge, agreement.votes)
     if agreement.worst:
         screen.text(heading=f"\n{agreement.judge}, largest disagreements")
     for disagreement in agreement.worst:
@@ -236,40 +227,4 @@ def _show_labels(screen: Screen, judge: str, agreement: LabelAgreement) -> None:
         f"same label: {with_interval(agreement.same)} of {agreement.n} rows; {always}",
         f"weighted kappa: {with_interval(agreement.weighted_kappa)} on {agreement.n_scored} rows whose "
         "labels both have a score; a disagreement weighs the squared difference of the two scores",
-    )
-
-
-def _show_votes(screen: Screen, judge: str, agreement: VoteAgreement) -> None:
-    """Print how accurate the votes are, together and member by member."""
-    screen.text(heading=f"\n{judge}, votes")
-    rows: list[list[str]] = []
-    parts = {"panel": agreement.whole, "unanimous votes": agreement.unanimous, "split votes": agreement.split}
-    for name, part in parts.items():
-        rows.append([name, str(part.n), with_interval(part.accuracy), ""])
-    for member in agreement.members:
-        name = f"{member.name} *" if member.is_selected else member.name
-        difference = with_interval(member.difference, signed=True)
-        rows.append([name, str(member.n), with_interval(member.accuracy), difference])
-    screen.table(["", "n", "accuracy", "minus panel, same rows"], rows)
-    has_selected = any(member.is_selected for member in agreement.members)
-    if has_selected:
-        screen.text(SELECTED)
-    screen.text(_vote_finding(agreement, has_selected=has_selected))
-
-
-def _vote_finding(agreement: VoteAgreement, *, has_selected: bool) -> str:
-    """Say whether the panel is worse than its best member, as far as the rows can tell."""
-    member = agreement.best
-    best = member.name
-    if len(agreement.members) > 1:
-        # Members that were asked only about the harder rows are not compared.
-        of_some = " of those always asked" if has_selected else ""
-        best = f"its best member{of_some}, {member.name}"
-    if agreement.finding == "no_difference":
-        return f"No difference in accuracy was found on {member.n} rows between the panel and {best}."
-    gap = abs(member.difference.value or 0.0)
-    direction = "lower" if agreement.finding == "worse" else "higher"
-    return (
-        f"The panel is {agreement.finding} than {best}: on the same {member.n} rows its accuracy is "
-        f"{gap:.3f} {direction} (exact McNemar test: p = {member.p:.2g})."
     )

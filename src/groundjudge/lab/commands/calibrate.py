@@ -15,7 +15,6 @@ from groundjudge.cli.screen import Screen, as_text, fail, report_errors
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.cascade import CascadeFiles, CascadeOptions, calibrate_cascade_files
 from groundjudge.lab.commands.figures import (
-    CORRELATIONS,
     interval_ends,
     judge_notices,
     rows_in_sections,
@@ -240,10 +239,10 @@ def _resampling_lines(calibration: Calibration) -> list[str]:
 
 
 def _figure_rows(calibration: Calibration) -> dict[str, list[str]]:
-    """The cells of the figures that a threshold changes, which correlations and ROC AUC are not."""
+    """The cells of the figures that a threshold changes, which ROC AUC and Spearman's correlation are not."""
     rows: dict[str, list[str]] = {}
     for figure, tested in calibration.tested.items():
-        if tested.value is None or figure == "roc_auc" or figure in CORRELATIONS:
+        if tested.value is None or figure in {"roc_auc", "spearman"}:
             continue
         rows[figure] = [
             as_text(calibration.fitted[figure].value),

@@ -208,7 +208,6 @@ def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str],
         f"flips: {change.n_flips} of {change.n} verdicts, {with_interval(change.share)}: "
         f"{change.n_lost} passed only with the first, {change.n_gained} pass only with the second{test}",
         f"shift of the scores: {with_interval(change.comparison.differences['mean_score'], signed=True)}",
-        _power_line(change),
     )
     if change.refit:
         screen.text(*_refit_lines(change.refit))
@@ -227,17 +226,6 @@ def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str],
         for flip in change.flips:
             screen.text(f"  {flip.case_id}", *_reason_lines(flip))
     screen.text("")
-
-
-def _power_line(change: ModelChange) -> str:
-    """Say how large a change of the pass rate the test would have found."""
-    if change.p is None:
-        return "the test of flips takes cases as independent, and these come in groups"
-    if change.detectable is None:
-        return (
-            f"{change.n} rows with so few flips would rarely show a change of the pass rate (power below 80%)"
-        )
-    return f"{change.n} rows show a change of the pass rate of {change.detectable:.3f} or more (power 80%)"
 
 
 def _refit_lines(refit: Calibration) -> list[str]:
@@ -313,7 +301,7 @@ def _outcome_lines(comparison: Comparison) -> list[str]:
     if comparison.n_labelled:
         test = ""
         if comparison.p is not None:
-            test = f" (exact McNemar test: p = {comparison.p:.2g})"
+            test = f" (McNemar test, mid-p: p = {comparison.p:.2g})"
         first = f"right only with the first: {comparison.n_first_right}"
         lines.append(f"{first}, only with the second: {comparison.n_second_right}{test}")
     if _has_ranges(comparison):

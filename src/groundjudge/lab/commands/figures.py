@@ -17,9 +17,6 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
 MAX_REASON = 300
 """Characters of a reason that are shown: it may be as long as a reply, and each case listed has one."""
 
-CORRELATIONS = frozenset({"pearson", "spearman", "kendall"})
-"""The figures of graded labels, which are left out where no judge has any."""
-
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "not grounded": {
         "recall_not_grounded": "recall",
@@ -35,9 +32,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "scores": {
         "roc_auc": "ROC AUC",
-        "pearson": "Pearson",
         "spearman": "Spearman",
-        "kendall": "Kendall's tau-b",
         "mean_score": "mean score",
         "pass_rate": "pass rate",
     },

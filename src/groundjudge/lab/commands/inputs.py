@@ -319,8 +319,8 @@ def people_lines(people: People | None) -> list[str]:
     if not people:
         return []
     line = (
-        f"{people.n} rows with two labels: the same on {people.same:.3f}, kappa {as_text(people.kappa)}, "
-        f"alpha {as_text(people.alpha)}; the judge's kappa with one of them {as_text(people.judge_kappa)}"
+        f"{people.n} rows with two labels: the same on {people.same:.3f}, kappa {as_text(people.kappa)}; "
+        f"the judge's kappa with one of them {as_text(people.judge_kappa)}"
     )
     return [line]
 

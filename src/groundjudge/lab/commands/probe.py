@@ -131,12 +131,6 @@ OnlyEstimate = Annotated[
     bool,
     typer.Option("--estimate", help="Only say what the probe would cost; no model is called."),
 ]
-ComparedCards = Annotated[
-    tuple[str, str] | None,
-    typer.Option(
-        "--compare", metavar="CARD CARD", help="Compare two cards written by --card; nothing is judged."
-    ),
-]
 
 
 def probe(
@@ -152,7 +146,6 @@ def probe(
     max_attack_success: MaxAttackSuccess = None,
     worst: WorstFailures = 1,
     estimate: OnlyEstimate = False,
-    compare: ComparedCards = None,
     output: options.OutputOptions,
     limits: options.RunLimits,
     price: options.Price = None,
@@ -166,10 +159,6 @@ def probe(
     Exit status: 0; 1 if a limit is not met or the probe was stopped; 2 if nothing could be measured.
     """
     with report_errors(), ExitStack() as until_written:
-        if compare:
-            first, second = compare
-            _show_comparison(Screen(), figures.read_card(first), figures.read_card(second))
-            return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
         options.refuse_without(cases, "--cases", row_options)
@@ -253,35 +242,6 @@ def _show_probe(screen: Screen, result: Probe, worst: int) -> None:
         screen.text(f"limits: {card.limits}")
     for failure in result.worst(worst):
         _show_failure(screen, failure)
-
-
-def _show_comparison(screen: Screen, first: Card, second: Card) -> None:
-    """Print two cards side by side."""
-    pairs = figures.compare(first, second)
-    for name, card in (("first", first), ("second", second)):
-        screen.text(f"{name}: {card.signature}, {card.date}")
-        for line in _unchanged_lines(card):
-            screen.text(f"  {line}")
-    for family in FAMILIES:
-        group = [pair for pair in pairs if pair.first.family == family]
-        group.sort(key=lambda pair: not pair.first.edit)  # the whole family comes last
-        screen.text(_title(family))
-        screen.table(
-            ["", "first", "second", "second - first", "p"], [_comparison_cells(pair) for pair in group]
-        )
-    if first.cases == second.cases:
-        screen.text("p: exact McNemar test over the cases that count in both.")
-    else:
-        screen.text("The probes used different cases: no test.")
-
-
-def _comparison_cells(pair: figures.EditComparison) -> list[str]:
-    first = pair.first.rate.value
-    second = pair.second.rate.value
-    difference = "-"
-    if first is not None and second is not None:
-        difference = f"{second - first:+.3f}"
-    return [_edit_name(pair.first), as_text(first), as_text(second), difference, as_text(pair.p)]
 
 
 def _unchanged_lines(card: Card) -> list[str]:

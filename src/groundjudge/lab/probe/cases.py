@@ -24,7 +24,7 @@ BACKING = frozenset({"context", "reference", "profile", "conversation", "answers
 
 
 class ProbeError(GroundjudgeError):
-    """A judge cannot be probed, or the cards of two probes cannot be read or compared."""
+    """A judge cannot be probed, or the card of a probe cannot be read."""
 
     codes: ClassVar[Mapping[str, str]] = {
         "bad_card": "The file was not written by `groundjudge probe --card`. Pass such a file.",
@@ -35,7 +35,6 @@ class ProbeError(GroundjudgeError):
         "no_verdict": "No judging gave a verdict. Look up the first error, which the message quotes.",
         "nothing_fails": "No case is labelled `fail`. Add some: attacks need wrong responses.",
         "nothing_passes": "No case is labelled `pass`. Add some: edits need right responses.",
-        "other_judge": "Two cards have no edit in common. Compare probes of the same judge.",
     }
 
 

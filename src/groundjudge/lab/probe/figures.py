@@ -1,4 +1,4 @@
-"""A probe from start to end: plan, judge, figures; and two cards compared, edit by edit."""
+"""A probe from start to end: plan, judge, figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groundjudge.errors import first_fault
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.lab.probe.cases import ProbeError
 from groundjudge.lab.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, ask_twice, id_of, plan_of
-from groundjudge.lab.proportions import Rate, many_to_one, mcnemar, rate_of, wilson
+from groundjudge.lab.proportions import Rate, many_to_one, rate_of, wilson
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, __version__, deciding_score
@@ -43,7 +43,6 @@ class EditFigures(Frozen):
         n_unfit: edited cases that are not counted, as the judge's verdict on the unchanged case is wrong or
             missing: what does not pass cannot fall, and what passes cannot rise.
         no_verdict: edited cases without a verdict, by the code of the error; they are not counted either.
-        events: for each case that is counted, whether it was caught, moved or fooled; {} for a family.
     """
 
     family: Family
@@ -54,7 +53,6 @@ class EditFigures(Frozen):
     n_skipped: int = 0
     n_unfit: int = 0
     no_verdict: Mapping[str, int] = {}
-    events: Mapping[str, bool] = {}
 
     @property
     def is_too_few(self) -> bool:
@@ -127,26 +125,7 @@ class Card(Frozen):
 
     def family(self, name: Family) -> EditFigures:
         """The figures of a family."""
-        return self.by_edit()[name, ""]
-
-    def by_edit(self) -> dict[tuple[Family, str], EditFigures]:
-        """The figures of the families, each under "", and of the edits, by family and edit."""
-        return {(figures.family, figures.edit): figures for figures in self.families + self.edits}
-
-
-class EditComparison(Frozen):
-    """One edit, or a family, in two probes.
-
-    Attributes:
-        first: its figures in the first probe.
-        second: those in the second one.
-        p: of the exact McNemar test over the cases that count in both; None for a family, and where the
-            probes used different cases.
-    """
-
-    first: EditFigures
-    second: EditFigures
-    p: Score | None = None
+        return next(figures for figures in self.families if figures.family == name)
 
 
 @dataclass(frozen=True)
@@ -295,31 +274,6 @@ def read_card(path: str | Path) -> Card:
         raise ProbeError("bad_card", message, str(path)) from error
 
 
-def compare(first: Card, second: Card) -> list[EditComparison]:
-    """Compare what two probes have in common: the families, then the edits.
-
-    Raises:
-        ProbeError: `other_judge`: the probes have no edit in common.
-    """
-    first_figures = first.by_edit()
-    second_figures = second.by_edit()
-    common = [name for name in first_figures if name in second_figures]
-    if not any(edit for _, edit in common):
-        message = f"the probes of {first.judge} and {second.judge} have no edit in common"
-        raise ProbeError("other_judge", message, second.judge)
-    comparisons: list[EditComparison] = []
-    for name in common:
-        p: float | None = None
-        if first.cases == second.cases:
-            first_events = first_figures[name].events
-            second_events = second_figures[name].events
-            case_names = first_events.keys() & second_events.keys()
-            p = mcnemar((first_events[case_name], second_events[case_name]) for case_name in case_names)
-        comparison = EditComparison(first=first_figures[name], second=second_figures[name], p=p)
-        comparisons.append(comparison)
-    return comparisons
-
-
 def _is_graded(rubric: Rubric) -> bool:
     """Whether one wrong fact need not fail a case: a judge of parts, or of a character's facts."""
     if rubric.format.part_names or rubric.format.parts_are_sentences:
@@ -396,7 +350,6 @@ def _edit_figures(
     n_unfit = 0
     fit_verdicts: list[Verdict] = []
     events: list[bool] = []
-    events_by_case: dict[str, bool] = {}
     trials_by_case = defaultdict[str, list[JudgedTrial]](list)
     for judged_trial in judged_trials:
         if judged_trial.trial.family != family or edit not in {"", judged_trial.trial.edit}:
@@ -408,7 +361,6 @@ def _edit_figures(
         if judged_trial.verdict.status != "error":
             case_name = judged_trial.trial.original.name
             events.append(judged_trial.event)
-            events_by_case[case_name] = judged_trial.event
             trials_by_case[case_name].append(judged_trial)
     # The edits of one case are not independent: for the interval each case counts once. A family has one
     # second judging for each case, to compare with all its edits.
@@ -432,7 +384,6 @@ def _edit_figures(
         n_skipped=n_skipped,
         n_unfit=n_unfit,
         no_verdict=_error_counts(fit_verdicts),
-        events=events_by_case if edit else {},
     )
 
 
