@@ -55,7 +55,7 @@ COMMANDS = [
     ("calibrate", f"calibrate v.jsonl {LABELS}", 2, ANALYSIS),
     ("calibrate --cascade", f"calibrate v.jsonl --cascade v.jsonl {LABELS}", 2, ANALYSIS),
     ("compare", "compare v.jsonl v.jsonl --judge groundedness", 2, ANALYSIS),
-    ("rate", f"rate v.jsonl {LABELS}", 2, ANALYSIS),
+    ("rate", "rate v.jsonl --labels cases.jsonl", 2, ANALYSIS),
     ("run to Parquet", "run cases.jsonl --model offline --out v.parquet", 2, ARROW),
     ("run from Parquet", "run cases.parquet --model offline --out w.jsonl", 2, ARROW),
     (

@@ -173,7 +173,6 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "--judge groundedness --model offline --card x --out x": "--card x is the file --out",
         "--judge groundedness --format csv --fields query=q": "--format, --fields: add --cases FILE",
         "--judge nobody": "there is no judge 'nobody'",
-        "--compare a.json b.json": "a.json: No such file or directory",
     },
     VOTING: {
         f"{G} --model a --model b": f"{ADD_PANEL}\n",

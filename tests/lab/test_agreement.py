@@ -20,7 +20,7 @@ from groundjudge.lab.agreement import (
     measure_agreement,
 )
 from groundjudge.lab.figures import Figure
-from groundjudge.lab.labels import JudgedRows, Labels, LabelVocabulary, Unscored, join
+from groundjudge.lab.labels import JudgedRows, Labels, LabelVocabulary, join
 from groundjudge.lab.libraries import import_library
 from groundjudge.verdict import Part, Verdict
 
@@ -121,7 +121,7 @@ def test_thresholds_decide_which_scores_pass_and_which_labels_are_positive(
     "labels",
     [pytest.param([1, 1, 0, 0, 0, 1], id="grounded or not"), pytest.param([5, 4, 1, 2, 2, 4], id="grades")],
 )
-def test_rows_without_a_score_have_bounds_or_count(labels: list[int]) -> None:
+def test_rows_without_a_score_have_bounds(labels: list[int]) -> None:
     scores = dict(zip("abcd", (1.0, 1.0, 0.0, 0.0), strict=True))
     verdicts = [verdict(case_id, score) for case_id, score in scores.items()]
     verdicts += [verdict("e", None), error("f", "timeout")]
@@ -135,17 +135,6 @@ def test_rows_without_a_score_have_bounds_or_count(labels: list[int]) -> None:
     )
     assert without_unscored.bounds["accuracy"] == pytest.approx((4 / 6, 1))
     assert without_unscored.bounds["recall_not_grounded"] == pytest.approx((2 / 3, 1))
-    n_right_by_rule: dict[Unscored, int] = {
-        "wrong": 4,
-        "right": 6,
-        "as-run": 4,  # "not applicable" passes, and no error
-    }
-    for rule, n_right in n_right_by_rule.items():
-        counting_options: AgreeOptions = {**options, "count_unscored": rule}
-        (with_unscored,) = agree(verdicts, human_labels, **counting_options)
-        assert with_unscored.n == 6
-        assert with_unscored.figures["accuracy"].value == pytest.approx(n_right / 6)
-        assert (with_unscored.bounds, with_unscored.worst) == (without_unscored.bounds, ())
     (all_scored,) = agree(verdicts, Labels({"a": 1, "b": 1}))
     assert (all_scored.n_unscored, all_scored.bounds) == (0, {})
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from make_verdicts import error, panel_verdict, verdict, vote
 
-from groundjudge import Usage, Verdict, cascade, load_rubric
+from groundjudge import Verdict, cascade, load_rubric
 from groundjudge.judging.cascade import Bounds, Cascade
 from groundjudge.lab.cascade import CascadeCalibration, calibrate_cascade, fewest_rows
 from groundjudge.lab.figures import Bools, Floats
@@ -246,19 +246,8 @@ def test_bounds_by_probability_are_those_of_the_cascade() -> None:
 # What is measured.
 
 
-def test_cost_is_that_of_rows_with_the_tokens_of_both_judges() -> None:
-    names = ids(200)
-    scores = [1.0] * 100 + [0.6] * 100
-    grounded = [True] * 100 + [True, False] * 50
-    cheap_usage, strong_usage = Usage(prompt_tokens=10, completion_tokens=1), Usage(prompt_tokens=90)
-    cheap = [verdict(name, s, usage=cheap_usage) for name, s in zip(names, scores, strict=True)]
-    strong = [verdict(name, float(y), usage=strong_usage) for name, y in zip(names, grounded, strict=True)]
-    strong[0] = strong[0].model_copy(update={"usage": None})
-    found = calibrated(scores, grounded, cheap=cheap, strong=strong)
-    assert found.n_priced == 199
-    assert found.cheap_usage == Usage(prompt_tokens=1990, completion_tokens=199)
-    assert found.strong_usage == Usage(prompt_tokens=90 * 199)
-    assert found.handed_on_usage == Usage(prompt_tokens=90 * 100)
+def test_shares_are_of_the_rows_that_stand_and_of_those_that_are_asked_on() -> None:
+    found = calibrated([1.0] * 100 + [0.6] * 100, [True] * 100 + [True, False] * 50)
     assert (found.saved.value, found.standing_right.value, found.cascade_right.value) == (0.5, 1.0, 1.0)
     assert found.cheap_right.value == 0.75
 

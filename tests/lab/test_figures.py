@@ -29,7 +29,6 @@ from groundjudge.lab.figures import (
     weighted_kappa,
     weighted_mean,
 )
-from groundjudge.lab.labels import Unscored
 from groundjudge.lab.proportions import wilson
 
 metrics: Any = import_module("sklearn.metrics")
@@ -271,9 +270,7 @@ def test_only_differences_beyond_chance_are_clear() -> None:
         ),
     ],
 )
-def test_rows_without_a_score_count_as_told(
-    rule: Unscored | None, scores: list[float], passed: list[bool]
-) -> None:
+def test_rows_without_a_score_count_as_told(rule: Any, scores: list[float], passed: list[bool]) -> None:
     """The last rows are not applicable, twice, and an error."""
     rows = Sample(
         np.array([0.9, 0.2, np.nan, np.nan, np.nan]),

@@ -240,14 +240,9 @@ Price = Annotated[
 
 
 def prices_of(price: str | None) -> Prices | None:
-    """Read the prices of tokens if there are any; exit as for `read_prices`."""
+    """Read the prices of tokens, in any currency: "0.4,1.6" -> Prices(0.4, 1.6). Exit if they are none."""
     if price is None:
         return None
-    return read_prices(price)
-
-
-def read_prices(price: str) -> Prices:
-    """Read the prices of tokens, in any currency: "0.4,1.6" -> Prices(0.4, 1.6). Exit if they are none."""
     try:
         return Prices(*(float(part) for part in price.split(",")))
     except (TypeError, ValueError):  # one price, or four; a word, or a price below 0

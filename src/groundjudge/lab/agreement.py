@@ -28,7 +28,6 @@ from groundjudge.lab.labels import (
     JudgedRows,
     LabelledVerdict,
     Labels,
-    Unscored,
     find_grounded,
     join,
     vocabulary_of,
@@ -154,8 +153,7 @@ class Agreement(Frozen):
 
     Attributes:
         threshold: the lowest score that passes; None: whether a row passed in its run counts.
-        n: rows with a score and a label, or those with a label if rows without a score count. All figures are
-            computed from these.
+        n: rows with a score and a label. All figures are computed from these.
         n_groups: how many independent groups these rows belong to.
         counts: how many verdicts have no score or no label, by name (see `JudgedRows`).
         n_unscored: the rows with a label but without a score: errors, and "not applicable", which passes.
@@ -165,7 +163,6 @@ class Agreement(Frozen):
             the base rate is None.
         confusion: None for graded labels without a label threshold.
         figures: the figures by name (see `figures.Sample.agreement`).
-        count_unscored: how these count; None: not at all.
         bounds: each figure if the rows without a score were all wrong, and if all were right; None where it
             is undefined. Empty if `n_unscored` is 0.
         notices: what makes the figures doubtful (see `notices_on`).
@@ -187,7 +184,6 @@ class Agreement(Frozen):
     figures: Mapping[str, Figure]
     undefined: Mapping[str, str]
     n_unscored: int
-    count_unscored: Unscored | None
     bounds: Mapping[str, Bounds]
     notices: tuple[str, ...]
     worst: tuple[Disagreement, ...]
@@ -204,9 +200,6 @@ class AgreeOptions(TypedDict, total=False):
             row passed in its run.
         label_threshold: the lowest label that means grounded. Without it graded labels are only
             compared by ranks.
-        count_unscored: how labelled rows without a score count: "wrong", "right", or "as-run", where "not
-            applicable" passes and an error does not. None: they do not, and `bounds` shows what they could
-            change.
         worst: how many disagreements to list at most; 5 by default.
         resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`); 2000 by
             default.
@@ -215,7 +208,6 @@ class AgreeOptions(TypedDict, total=False):
 
     threshold: Thresholds
     label_threshold: float | None
-    count_unscored: Unscored | None
     worst: int
     resamples: int
     seed: int
@@ -240,7 +232,6 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     *,
     threshold: Thresholds = None,
     label_threshold: float | None = None,
-    count_unscored: Unscored | None = None,
     worst: int = 5,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -252,8 +243,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     judge_threshold = threshold_of(threshold, judged_rows.judge)
     bootstrap = Bootstrap(resamples, seed)
     all_rows = sample_of(judged_rows, threshold=judge_threshold, label_threshold=label_threshold)
-    scored_rows = all_rows.count_unscored(None)
-    sample = all_rows.count_unscored(count_unscored)
+    sample = all_rows.count_unscored(None)
     sample_figures = bootstrap.figures(sample, Sample.agreement)
     undefined: dict[str, str] = {}
     for name, figure in sample_figures.items():
@@ -276,8 +266,6 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
             base_rate = float(np.average(sample.positive, weights=sample.weights))
             guess = figures.constant_guess(sample.positive, sample.weights)
             points = curves(sample.positive, sample.scores, sample.weights)
-    # Rows that count as wrong do not suggest that labels are the other way round.
-    figures_of_doubt = {} if count_unscored else sample_figures
     return Agreement(
         judge=judged_rows.judge,
         threshold=judge_threshold,
@@ -290,10 +278,9 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         figures=sample_figures,
         undefined=undefined,
         n_unscored=len(judged_rows.unscored_rows),
-        count_unscored=count_unscored,
         bounds=_bounds(all_rows) if judged_rows.unscored_rows else {},
-        notices=notices_on(sample, figures_of_doubt, judged_rows.labels),
-        worst=_disagreements(judged_rows.labelled_rows, scored_rows, worst),
+        notices=notices_on(sample, sample_figures, judged_rows.labels),
+        worst=_disagreements(judged_rows.labelled_rows, sample, worst),
         curves=points,
         labels=measure_labels(judged_rows, bootstrap),
         people=_people(judged_rows, sample, judge_threshold, label_threshold),

@@ -28,7 +28,7 @@ from groundjudge.lab.labels import LabelError, Labels, find_grounded
 from groundjudge.lab.proportions import Rate, rate_of, wilson
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
-from groundjudge.verdict import Frozen, Score, Usage, Verdict, deciding_score, passes, round_score
+from groundjudge.verdict import Frozen, Score, Verdict, deciding_score, passes, round_score
 
 STEPS_OF_BOUNDS = 10_000
 """Bounds have four decimals: rows whose numbers share these are as sure as each other."""
@@ -103,10 +103,6 @@ class CascadeCalibration(Frozen):
             verdict of both judges.
         strong_right: if the strong judge does.
         cascade_right: if the cascade does.
-        n_priced: the rows with the tokens of both judges, to which the next three belong.
-        cheap_usage: the tokens of the cheap judge on these; None if there are none.
-        strong_usage: those of the strong judge if it is asked about all of them.
-        handed_on_usage: those of the strong judge in the cascade.
         counts: by name: `n_error`, the cheap judge's errors, and `n_not_applicable`, both of which are in
             `n`; `n_unjudged`, labelled rows without a verdict of the cheap judge, `n_unmatched`, rows without
             one of the strong judge other than an error, and `n_left_out`, rows that do not count: all but one
@@ -127,10 +123,6 @@ class CascadeCalibration(Frozen):
     cheap_right: Rate
     strong_right: Rate
     cascade_right: Rate
-    n_priced: int
-    cheap_usage: Usage | None
-    strong_usage: Usage | None
-    handed_on_usage: Usage | None
     counts: Mapping[str, int]
 
 
@@ -487,13 +479,7 @@ def _measure(
     """Measure what the rows that stand save, and how right the cascade is."""
     until, not_applicable_stands = _bounds_of(standing, by)
     standing_ids = {row.cheap.case_id for row in standing}
-    matched: list[CascadeRow] = []
-    priced: list[CascadeRow] = []
-    for row in rows:
-        if row.strong is not None and row.strong.status != "error":
-            matched.append(row)
-            if row.cheap.usage and row.strong.usage:
-                priced.append(row)
+    matched = [row for row in rows if row.strong is not None and row.strong.status != "error"]
 
     def is_strong_right(row: CascadeRow) -> bool:
         return row.strong is not None and row.strong.passed is row.is_grounded
@@ -516,10 +502,6 @@ def _measure(
         cheap_right=rate_of([row.is_right for row in matched]),
         strong_right=rate_of([is_strong_right(row) for row in matched]),
         cascade_right=rate_of([is_cascade_right(row) for row in matched]),
-        n_priced=len(priced),
-        cheap_usage=_sum_usage(row.cheap for row in priced),
-        strong_usage=_sum_usage(row.strong for row in priced),
-        handed_on_usage=_sum_usage(row.strong for row in priced if row.cheap.case_id not in standing_ids),
         counts={
             "n_error": sum(row.cheap.status == "error" for row in rows),
             "n_not_applicable": sum(not row.is_applicable for row in rows),
@@ -533,9 +515,3 @@ def _models(verdicts: Iterable[Verdict | None]) -> str:
     """The names of the models of verdicts."""
     names = {verdict.model for verdict in verdicts if verdict is not None and verdict.model}
     return ", ".join(sorted(names)) if names else "?"
-
-
-def _sum_usage(verdicts: Iterable[Verdict | None]) -> Usage | None:
-    """The tokens of verdicts together; None if there are none."""
-    usages = [verdict.usage for verdict in verdicts if verdict is not None and verdict.usage is not None]
-    return sum(usages, Usage()) if usages else None

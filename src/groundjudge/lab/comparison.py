@@ -25,7 +25,6 @@ from groundjudge.lab.labels import (
     LabelError,
     LabelledVerdict,
     Labels,
-    Unscored,
     join_judge,
 )
 from groundjudge.lab.libraries import np
@@ -40,9 +39,7 @@ class Comparison(Frozen):
     Attributes:
         first: the name of the first judge.
         second: the name of the second judge, the same where prompts or models are compared.
-        n: cases with a score from both; if cases without a score count, all cases that both judged. The
-            pass rate is computed from these, the mean score from those with a score from both.
-        n_unscored: those of the n cases without a score from one or both.
+        n: cases with a score from both. The pass rate and the mean score are computed from these.
         n_labelled: those of them that have a label. All other figures are computed from these.
         n_first_only: cases that only the first gave a score.
         n_second_only: cases that only the second gave a score.
@@ -54,7 +51,6 @@ class Comparison(Frozen):
         values: the figure of the first and of the second, by name; None where it is undefined. See
             `figures.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
-        count_unscored: how cases without a score count; None: not at all.
         clear: the names of the differences that are not 0, corrected for their number (see
             `figures.clear_differences`); none of figures on too few rows (see `figures.few_rows_notice`).
         bounds: each difference if the cases without a score were the worst for the second judge, wrong for it
@@ -80,10 +76,8 @@ class Comparison(Frozen):
     n_changed: int
     n_groups: int
     same_outcome: Score | None
-    n_unscored: int
     values: Mapping[str, tuple[Finite | None, Finite | None]]
     differences: Mapping[str, Figure]
-    count_unscored: Unscored | None = None
     clear: tuple[str, ...] = ()
     bounds: Mapping[str, Bounds] = {}
     as_run: Mapping[str, Bounds] = {}
@@ -100,7 +94,6 @@ def compare(  # noqa: PLR0913  each option changes the figures
     *,
     thresholds: tuple[float | None, float | None] = (None, None),
     label_threshold: float | None = None,
-    count_unscored: Unscored | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
@@ -113,9 +106,6 @@ def compare(  # noqa: PLR0913  each option changes the figures
         thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed
             in its run counts.
         label_threshold: the lowest label that means grounded, for graded labels.
-        count_unscored: how cases count that a judge gave no score; as for `agreement.measure_agreement`, and
-            in the pass rate, a case without a label is right if it passes. None: they do not count, and
-            `bounds` shows what they could change.
         resamples: how many bootstrap resamples to draw for the intervals.
         seed: of the bootstrap.
 
@@ -129,43 +119,39 @@ def compare(  # noqa: PLR0913  each option changes the figures
         labels or Labels({}),
         thresholds=thresholds,
         label_threshold=label_threshold,
-        count_unscored=count_unscored,
         bootstrap=Bootstrap(resamples, seed),
     )
 
 
-def compare_matched(  # noqa: PLR0913  each option changes the figures
+def compare_matched(
     matched: MatchedCases,
     labels: Labels,
     *,
     thresholds: tuple[float | None, float | None],
     label_threshold: float | None,
-    count_unscored: Unscored | None,
     bootstrap: Bootstrap,
 ) -> Comparison:
     """Compare two judges whose verdicts were matched; for the arguments see `compare`."""
     labelled_cases = label_cases(matched, labels, thresholds, label_threshold)
     all_cases = _all_cases(matched.sides, labels, thresholds, labelled_cases)
-    cases = _SamplePair.of(*all_cases, count_unscored).without_labels()
-    scored_by_both = _SamplePair.of(*all_cases, None).without_labels()
-    measured = [(scored_by_both, Sample.mean_score), (cases, Sample.pass_rate)]
+    cases = _SamplePair.of(*all_cases).without_labels()
+    measured = [(cases, Sample.mean_score), (cases, Sample.pass_rate)]
     bounds = cases.bounds(Sample.pass_rate)
     as_run = cases.as_run(Sample.pass_rate)
     labelled = cases
     if labelled_cases is not None:
-        labelled = _SamplePair.of(*labelled_cases.samples, count_unscored)
+        labelled = _SamplePair.of(*labelled_cases.samples)
         measured.append((labelled, Sample.agreement))
         bounds |= labelled.bounds(Sample.agreement)
         as_run |= labelled.as_run(Sample.agreement)
     resampled = _resample(measured, bootstrap)
     n_first_right, n_second_right, n_labelled = labelled.count_right()
-    n_groups = cases.counted[0].n_groups
+    n_groups = cases.scored[0].n_groups
     return Comparison(
         first=matched.judges[0],
         second=matched.judges[1],
         n=cases.n,
         n_labelled=0 if labelled_cases is None else labelled.n,
-        n_unscored=cases.n - scored_by_both.n,
         n_first_only=len(matched.first_scored - matched.second_scored),
         n_second_only=len(matched.second_scored - matched.first_scored),
         n_neither=matched.n_neither_scored,
@@ -174,7 +160,6 @@ def compare_matched(  # noqa: PLR0913  each option changes the figures
         same_outcome=cases.same_outcome,
         values=resampled.values,
         differences=figures.percentile_figures(resampled.differences),
-        count_unscored=count_unscored,
         clear=tuple(figures.clear_differences(resampled.differences_on_enough_rows)),
         bounds=bounds,
         as_run=as_run,
@@ -182,43 +167,39 @@ def compare_matched(  # noqa: PLR0913  each option changes the figures
         n_second_right=n_second_right,
         # The test takes cases as independent.
         p=mcnemar(n_first_right, n_second_right, n_labelled) if n_groups == cases.n else None,
-        notices=notices_on(labelled.counted[0], {}, labels),
+        notices=notices_on(labelled.scored[0], {}, labels),
     )
 
 
 @dataclass(frozen=True)
 class _SamplePair:
-    """Two judges on the same cases, and how cases without a score count.
+    """Two judges on the same cases.
 
     Attributes:
         all_cases: the sample of either, with the cases without a score.
-        counted: the same as they count.
+        scored: the cases that both gave a score.
     """
 
     all_cases: tuple[Sample, Sample]
-    counted: tuple[Sample, Sample]
+    scored: tuple[Sample, Sample]
 
     @classmethod
-    def of(cls, first: Sample, second: Sample, rule: Unscored | None) -> _SamplePair:
-        """Count the cases without a score, or leave out those that either judge did not score."""
-        if rule:
-            counted = (first.count_unscored(rule), second.count_unscored(rule))
-        else:
-            # In a paired comparison a case counts for both judges, or for neither.
-            is_scored = first.is_scored & second.is_scored
-            counted = (first.select(is_scored), second.select(is_scored))
-        return cls((first, second), counted)
+    def of(cls, first: Sample, second: Sample) -> _SamplePair:
+        """Leave out the cases that either judge did not score."""
+        # In a paired comparison a case counts for both judges, or for neither.
+        is_scored = first.is_scored & second.is_scored
+        return cls((first, second), (first.select(is_scored), second.select(is_scored)))
 
     def without_labels(self) -> _SamplePair:
-        """The same, where labels have said how cases count and are not needed any more."""
-        first, second = self.counted
+        """The same, where labels have said what is right and are not needed any more."""
+        first, second = self.scored
         # With them, pseudo-rows would be of two classes, which figures without labels do not have.
-        return replace(self, counted=(replace(first, positive=None), replace(second, positive=None)))
+        return replace(self, scored=(replace(first, positive=None), replace(second, positive=None)))
 
     @property
     def n(self) -> int:
-        """The number of cases that count."""
-        return self.counted[0].scores.size
+        """The number of cases that both scored."""
+        return self.scored[0].scores.size
 
     @property
     def has_unscored(self) -> bool:
@@ -230,12 +211,12 @@ class _SamplePair:
         """The share of the cases that passed with both or with neither; None without cases."""
         if not self.n:
             return None
-        first, second = self.counted
+        first, second = self.scored
         return float((first.passed == second.passed).mean())
 
     def count_right(self) -> tuple[int, int, int]:
         """How often only the first judge is right, and only the second, and how many labels there are."""
-        first, second = self.counted
+        first, second = self.scored
         if first.positive is None:
             return 0, 0, 0
         first_right = first.passed == first.positive
@@ -291,12 +272,12 @@ class _ResampledFigures:
 def _resample(
     measured: Iterable[tuple[_SamplePair, SampleStatistics]], bootstrap: Bootstrap
 ) -> _ResampledFigures:
-    """Compute the figures of each pair of samples on the cases that count, and resample them."""
+    """Compute the figures of each pair of samples on the cases that both scored, and resample them."""
     values: dict[str, tuple[float | None, float | None]] = {}
     differences: dict[str, Floats] = {}
     differences_on_enough_rows: dict[str, Floats] = {}
     for pair, statistics in measured:
-        first, second = pair.counted
+        first, second = pair.scored
         first_draws, second_draws, changes = figures.resample_pair(first, second, statistics, bootstrap)
         for name in changes:
             first_value = figures.none_if_nan(float(first_draws[name][0]))

@@ -19,16 +19,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import isnan, nan
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from groundjudge.lab.brief import BriefVerdict
-from groundjudge.lab.labels import LabelledVerdict, Unscored
+from groundjudge.lab.labels import LabelledVerdict
 from groundjudge.lab.libraries import NDArray, np
 from groundjudge.lab.proportions import wilson_interval
 from groundjudge.verdict import Finite, Frozen, deciding_score, passes
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
+
+# How a labelled row without a score counts, an error or "not applicable": as a mistake of the judge, as none,
+# or as it passed in its run, where "not applicable" passes and an error does not.
+Unscored: TypeAlias = Literal["wrong", "right", "as-run"]
 
 # Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows).
 Statistics: TypeAlias = Callable[[Floats], Mapping[str, Floats]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from groundjudge.case.data import is_absent, is_list, is_mapping
 from groundjudge.case.fields import field_of, id_in
@@ -38,10 +38,6 @@ BOOLEAN_WORDS: Mapping[str, float] = {
     "no": 0.0,
     "fail": 0.0,
 }
-
-# How a labelled row without a score counts, an error or "not applicable": as a mistake of the judge, as none,
-# or as it passed in its run, where "not applicable" passes and an error does not.
-Unscored: TypeAlias = Literal["wrong", "right", "as-run"]
 
 # Why a verdict is not compared with a label.
 REASONS = ("n_error", "n_not_applicable", "n_unlabelled", "n_label_not_applicable")

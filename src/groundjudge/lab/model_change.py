@@ -13,7 +13,7 @@ from math import ceil
 from groundjudge.lab.calibration import Calibration, calibrate
 from groundjudge.lab.comparison import Comparison, LabelledCases, compare_matched, label_cases
 from groundjudge.lab.figures import FEW_WITH_SCORES, RESAMPLES, Bootstrap, passes_at
-from groundjudge.lab.labels import LabelError, Labels, Unscored
+from groundjudge.lab.labels import LabelError, Labels
 from groundjudge.lab.matched import MatchedCases, Side
 from groundjudge.lab.proportions import Rate, Z, mcnemar, wilson
 from groundjudge.runs.latest_verdicts import latest_verdicts
@@ -97,7 +97,6 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     *,
     thresholds: tuple[float | None, float | None] = (None, None),
     label_threshold: float | None = None,
-    count_unscored: Unscored | None = None,
     most_flips: int = MAX_FLIPS,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -111,7 +110,6 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
         thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed in its run
             counts.
         label_threshold: the lowest label that means grounded, for graded labels.
-        count_unscored: how cases without a score count in `comparison`; see `comparison.compare`.
         most_flips: how many flips to list at most.
         resamples: how many bootstrap resamples to draw for the intervals.
         seed: of the bootstrap and of the folds.
@@ -129,7 +127,6 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
         labels,
         thresholds=thresholds,
         label_threshold=label_threshold,
-        count_unscored=count_unscored,
         bootstrap=Bootstrap(resamples, seed),
     )
     outcomes = _outcomes(matched, thresholds)

@@ -13,12 +13,10 @@ import pytest
 from command_line import Invoke
 from make_verdicts import verdict
 
-from groundjudge import Usage, Verdict
+from groundjudge import Verdict
 
 FILES = ("calibrate", "strong.jsonl", "--cascade", "cheap.jsonl", "--labels", "l.jsonl")
 WANTED = (*FILES, "--accuracy", "0.9")
-CHEAP = Usage(prompt_tokens=1000, completion_tokens=10)
-STRONG = Usage(prompt_tokens=1000, completion_tokens=500)
 
 
 def write(path: str, rows: Sequence[Verdict | Mapping[str, Any]]) -> None:
@@ -35,8 +33,8 @@ def write_files(scores: Sequence[float], grounded: Sequence[bool], *, judge: str
     labels: list[dict[str, Any]] = []
     for number, (score, label) in enumerate(zip(scores, grounded, strict=True)):
         case_id = f"case {number}"
-        cheap.append(verdict(case_id, score, judge=judge, model="small", usage=CHEAP))
-        strong.append(verdict(case_id, float(label), judge=judge, model="large", usage=STRONG))
+        cheap.append(verdict(case_id, score, judge=judge, model="small"))
+        strong.append(verdict(case_id, float(label), judge=judge, model="large"))
         labels.append({"id": case_id, "label": bool(label), "claim": f"claim {number // 4}"})
     write("cheap.jsonl", cheap)
     write("strong.jsonl", strong)
@@ -52,7 +50,7 @@ def files(command: Invoke) -> Invoke:
 
 
 def test_bounds_are_printed_with_what_they_save_and_the_line_to_use(files: Invoke) -> None:
-    result = files(*WANTED, "--price", "1,1", "--price", "10,10")
+    result = files(*WANTED)
     assert result.exit_code == 0, result.output
     assert "one: small decides where its score is at most 0.05 or at least 0.95; large judges the others" in (
         result.output
@@ -60,20 +58,9 @@ def test_bounds_are_printed_with_what_they_save_and_the_line_to_use(files: Invok
     assert "proven on 200 labelled rows: 100 verdicts stand, 100 of them correct" in result.output
     assert re.search(r"strong calls saved +0\.500 \[0\.43\d, 0\.56\d\]", result.output)
     assert re.search(r"right where the cheap judge decides +1\.000 \[", result.output)
-    # Alone 1,000 rows cost 15, and in the cascade 1.01 and half of that.
-    cost = "cost per 1,000 rows: 15.0000 with the strong judge alone, 8.5100 in the cascade, 43.3% less"
-    assert cost in result.output
     assert "cascade([cheap, strong], until=(0.05, 0.95))\n" in result.output
     line = "groundjudge run ... --judge one --cascade small --model large -O until=0.05,0.95"
     assert line in result.output
-
-
-def test_without_prices_tokens_are_printed(files: Invoke) -> None:
-    result = files(*WANTED)
-    tokens = (
-        "tokens per 1,000 rows: 1,500,000 with the strong judge alone; 1,010,000 cheap and 750,000 strong"
-    )
-    assert tokens in result.output
 
 
 def test_other_accuracy_and_groups_give_other_bounds(files: Invoke) -> None:
@@ -102,7 +89,6 @@ def test_probability_and_not_applicable_are_in_the_line_to_use(command: Invoke) 
     assert result.exit_code == 0, result.output
     assert 'until=(0.03, 0.96), by="probability", not_applicable_stands=True' in result.output
     assert "-O until=0.03,0.96 -O by=probability -O not_applicable_stands=true" in result.output
-    assert "cost: the verdicts do not say how many tokens they took" in result.output
 
 
 def test_judge_that_is_sure_and_wrong_is_refused_with_the_reason(command: Invoke) -> None:
@@ -126,14 +112,9 @@ REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
     "a precision": ((*WANTED, "--at-least", "0.9"), "--at-least is not for --cascade"),
     "folds": ((*WANTED, "--folds", "5"), "--folds is not for --cascade"),
     "a file of thresholds": ((*WANTED, "--out", "t.json"), "--out is not for --cascade"),
-    "one price": ((*WANTED, "--price", "1,2"), "--price: give it twice"),
     "an accuracy without a cascade": (
         ("calibrate", "cheap.jsonl", "--labels", "l.jsonl", "--accuracy", "0.9"),
         "--accuracy is about a cascade: add --cascade CHEAP",
-    ),
-    "prices without a cascade": (
-        ("calibrate", "cheap.jsonl", "--labels", "l.jsonl", "--price", "1,2"),
-        "--price is about a cascade: add --cascade CHEAP",
     ),
     "an unknown judge's probabilities": (
         (*WANTED, "--until-by", "probability"),

@@ -352,10 +352,6 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
     assert (accuracy[1], accuracy[-1]) == ("1.000", "0.600..1.000")
     assert "a..b: with the rows without a score all wrong, all right" in without
     assert max(len(line) for line in without.splitlines()[:20]) <= 100
-    for how, value in (("wrong", "0.600"), ("right", "1.000"), ("as-run", "0.700")):
-        output = command(*AGREE.split(), "--count-unscored", how).stdout
-        assert ["accuracy", value] in [line[:2] for line in words(output)]
-        assert f"labelled, no score 40 (counted {how})".split() in words(output)
     arguments = ("compare", "v.jsonl", "w.jsonl", "--labels", "l.jsonl")
     compared = command(*arguments, columns=100).stdout
     assert ["first", "second", "second", "-", "first", "worst..best"] in words(compared)
@@ -364,21 +360,15 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
     assert (scored[1], scored[2], len(scored)) == ("1.000", "0.917", 6)  # no range: it is of other rows
     assert counted[1:] == ["0.700", "0.950", "+0.250", "-0.050..0.350"]
     assert "60 cases scored by both, 60 of them labelled, 40 scored only by the second" in compared
-    wrong = command(*arguments, "--count-unscored", "wrong").stdout
-    unscored = "40 of them without a score from one or both, which count as wrong"
-    assert f"100 cases judged by both, {unscored}, 100 of them labelled" in wrong
-    assert "right only with the first: 5, only with the second: 40 (McNemar test, mid-p: p = " in wrong
     assert "40 labelled rows have no score, which no threshold changes" in command(*CALIBRATE.split()).stdout
 
 
-def test_verdicts_without_any_score_count_if_told(command: Invoke) -> None:
+def test_verdicts_without_any_score_are_an_error(command: Invoke) -> None:
     write_verdicts("v.jsonl", [error(str(place), "timeout") for place in range(20)])
     for line in (AGREE, CALIBRATE):
         result = command(*line.split())
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "v.jsonl: no labelled case has a score: timeout 20; `groundjudge agree " in result.stderr
-    result = command(*AGREE.split(), "--count-unscored", "as-run")
-    assert ["accuracy", "0.500"] in [line[:2] for line in words(result.stdout)]
+        assert "v.jsonl: no labelled case has a score: timeout 20" in result.stderr
 
 
 @pytest.mark.parametrize(

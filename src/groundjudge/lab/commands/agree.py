@@ -58,7 +58,7 @@ MEANINGS = (
     "(specificity). Constant guess: the same answer for every row.",
 )
 
-BOUNDS = "a..b: with the rows without a score all wrong, all right; --count-unscored wrong counts them so."
+BOUNDS = "a..b: with the rows without a score all wrong, all right."
 
 WorstDisagreements = Annotated[
     int,
@@ -75,7 +75,6 @@ def agree(
     seed: measuring.Seed = 0,
     label_options: measuring.LabelOptions,
     threshold: measuring.Threshold = None,
-    count_unscored: measuring.CountUnscored = None,
     worst: WorstDisagreements = 3,
 ) -> None:
     """Measure how far judges agree with people's labels.
@@ -87,9 +86,7 @@ def agree(
     with report_errors():
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
 
-        file, judged = load_labelled(
-            verdicts, judge, labels, label_options, file_options, counts_unscored=count_unscored is not None
-        )
+        file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         warnings += label_notes(label_options.group, judged[0].labels)
         agreements: list[Agreement] = []
@@ -98,7 +95,6 @@ def agree(
                 rows,
                 threshold=thresholds,
                 label_threshold=label_options.label_threshold,
-                count_unscored=count_unscored,
                 worst=worst,
                 seed=seed,
             )
@@ -151,8 +147,6 @@ def _counts(agreement: Agreement) -> dict[str, str]:
     for name, count in COUNTS.items():
         cells[name] = str(agreement.counts[count])
     cells["labelled, no score"] = str(agreement.n_unscored)
-    if agreement.n_unscored and agreement.count_unscored:
-        cells["labelled, no score"] = f"{agreement.n_unscored} (counted {agreement.count_unscored})"
     cells["threshold"] = "as run"
     if agreement.threshold is not None:
         cells["threshold"] = f"{agreement.threshold:g}"

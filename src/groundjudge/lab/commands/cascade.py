@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from groundjudge.cli.options import read_prices
 from groundjudge.cli.screen import Screen, fail, report_errors
 from groundjudge.judging.cascade import By
 from groundjudge.lab.commands.figures import with_interval
@@ -25,14 +24,9 @@ from groundjudge.lab.commands.inputs import (
 from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import rubric_vocabulary
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.runs.cost import Prices
-from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.cascade import CascadeCalibration
-
-PER_ROWS = 1000
-"""Costs are those of so many rows."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +50,6 @@ class CascadeOptions:
             "probability that the verdict passes.",
         ),
     ] = None
-    price: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--price",
-            metavar="IN,OUT",
-            help="With --cascade: the prices of a million prompt and completion tokens; twice, first of the "
-            "cheap judge.",
-        ),
-    ] = None
-
-    @property
-    def prices(self) -> tuple[Prices, Prices] | None:
-        """The prices of the cheap and of the strong judge; None without any. Exit if one is missing."""
-        if not self.price:
-            return None
-        if len(self.price) != 2:  # noqa: PLR2004  one for each judge
-            fail("--price: give it twice, of the cheap judge first")
-        cheap, strong = (read_prices(price) for price in self.price)
-        return cheap, strong
 
 
 @dataclass(frozen=True)
@@ -117,7 +92,6 @@ def calibrate_cascade_files(
             fail("--cascade: add --accuracy, the share of right verdicts that is wanted, such as 0.9")
         if not 0 < accuracy < 1:
             fail(f"--accuracy must lie between 0 and 1, not {accuracy:g}: no labels prove that all are right")
-        prices = cascade_options.prices
         chosen = list(judges or ())
         check_two_judges(chosen)
         # One name stands for the same judge in both files.
@@ -141,7 +115,7 @@ def calibrate_cascade_files(
             label_threshold=label_options.label_threshold,
         )
     screen = Screen()
-    _show(screen, calibration, prices)
+    _show(screen, calibration)
     notes = [
         *_count_notes(calibration),
         *label_notes(label_options.group, labels),
@@ -161,7 +135,7 @@ def _load_single_judge(path: str, chosen: Sequence[str]) -> VerdictFile:
     return file
 
 
-def _show(screen: Screen, calibration: CascadeCalibration, prices: tuple[Prices, Prices] | None) -> None:
+def _show(screen: Screen, calibration: CascadeCalibration) -> None:
     """Print the bounds, what is proven, what it saves, and the code that sets it."""
     cheap, strong = calibration.models
     screen.text(
@@ -178,7 +152,6 @@ def _show(screen: Screen, calibration: CascadeCalibration, prices: tuple[Prices,
         ["right, cheap judge alone", with_interval(calibration.cheap_right)],
     ]
     screen.table(["on these rows", "share"], rows)
-    screen.text(*_cost_lines(calibration, prices))
     low, high = (_bound_text(bound) for bound in calibration.until)
     settings = f"until=({_as_code(low)}, {_as_code(high)})"
     flags = f"-O until={low},{high}"
@@ -213,29 +186,6 @@ def _bound_text(bound: float | None) -> str:
 
 def _as_code(bound: str) -> str:
     return "None" if bound == "none" else bound
-
-
-def _cost_lines(calibration: CascadeCalibration, prices: tuple[Prices, Prices] | None) -> list[str]:
-    """Say what rows cost with the cascade, and with the strong judge alone."""
-    cheap, strong = calibration.cheap_usage, calibration.strong_usage
-    if cheap is None or strong is None:
-        return ["cost: the verdicts do not say how many tokens they took"]
-    handed_on = Usage() if calibration.handed_on_usage is None else calibration.handed_on_usage
-    times = PER_ROWS / calibration.n_priced
-    if prices is None:
-        alone = strong.total_tokens * times
-        small, large = cheap.total_tokens * times, handed_on.total_tokens * times
-        tokens = f"{alone:,.0f} with the strong judge alone; {small:,.0f} cheap and {large:,.0f} strong ones"
-        remedy = "--price gives the cost"
-        return [f"tokens per {PER_ROWS:,} rows: {tokens} in the cascade; {remedy}"]
-    cheap_price, strong_price = prices
-    alone = strong_price.of(strong) * times
-    cost = (cheap_price.of(cheap) + strong_price.of(handed_on)) * times
-    line = f"cost per {PER_ROWS:,} rows: {alone:.4f} with the strong judge alone, {cost:.4f} in the cascade"
-    if alone:  # with prices of 0 there is no share
-        saved = 1 - cost / alone
-        line += f", {abs(saved):.1%} {'less' if saved >= 0 else 'more'}"
-    return [line]
 
 
 def _count_notes(calibration: CascadeCalibration) -> list[str]:

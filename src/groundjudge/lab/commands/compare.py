@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -28,7 +28,6 @@ from groundjudge.lab.commands.inputs import (
     load_verdicts,
     thresholds_for,
 )
-from groundjudge.lab.labels import Unscored
 from groundjudge.runs.latest_verdicts import LatestVerdicts
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
@@ -49,9 +48,6 @@ WITH_UNSCORED = (
 )
 
 RANGES = "worst..best: the difference if the cases without a score are the worst and best for the second"
-
-COUNTED_AS: Mapping[Unscored, str] = {"wrong": "as wrong", "right": "as right", "as-run": "as in the run"}
-"""How cases without a score count, in words."""
 
 FirstVerdicts = Annotated[str, typer.Argument(metavar="FIRST", help="A file of verdicts.")]
 SecondVerdicts = Annotated[
@@ -87,7 +83,6 @@ def compare(
     label_options: measuring.LabelOptions,
     file_options: measuring.LabelsFileOptions,
     threshold: measuring.Threshold = None,
-    count_unscored: measuring.CountUnscored = None,
     flips: ListedFlips = 3,
     seed: measuring.Seed = 0,
 ) -> None:
@@ -122,7 +117,6 @@ def compare(
                 people,
                 thresholds=(first_threshold, second_threshold),
                 label_threshold=label_options.label_threshold,
-                count_unscored=count_unscored,
                 most_flips=flips,
                 seed=seed,
             )
@@ -164,20 +158,13 @@ def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) 
         first, second = comparison.values[figure]
         if first is None and second is None:  # figures of labels, without any
             continue
-        cells_by_name[figure] = [as_text(first), as_text(second), *_difference_cells(comparison, figure)]
-    columns = ["", "first", "second", "second - first"]
-    if _has_ranges(comparison):
-        columns.append("worst..best")
-    columns.append("")
-    screen.table(columns, rows_in_sections(cells_by_name))
+        difference = with_interval(comparison.differences[figure], signed=True)
+        clear = "clear" if figure in comparison.clear else ""
+        cells_by_name[figure] = [as_text(first), as_text(second), difference, clear]
+    screen.table(["", "first", "second", "second - first", ""], rows_in_sections(cells_by_name))
     screen.text(*_outcome_lines(comparison))
-    if comparison.bounds and not comparison.count_unscored:
+    if comparison.bounds:
         _show_ranges(screen, comparison)
-
-
-def _has_ranges(comparison: Comparison) -> bool:
-    """Whether values are of the same rows as their ranges, in which cases without a score are counted."""
-    return bool(comparison.bounds) and comparison.count_unscored is not None
 
 
 def _show_ranges(screen: Screen, comparison: Comparison) -> None:
@@ -261,26 +248,12 @@ def _reason_lines(flip: Flip) -> list[str]:
     return lines
 
 
-def _difference_cells(comparison: Comparison, figure: str) -> list[str]:
-    """Write a difference with its bounds, and "clear" if it is."""
-    cells = [with_interval(comparison.differences[figure], signed=True)]
-    if _has_ranges(comparison):
-        cells.append(bounds_text(comparison.bounds.get(figure)))
-    cells.append("clear" if figure in comparison.clear else "")
-    return cells
-
-
 def _counts_line(comparison: Comparison) -> str:
     """Say how many cases are compared, and how many are not."""
     line = f"{comparison.n} cases"
     if comparison.n_groups < comparison.n:
         line += f" in {comparison.n_groups} groups"
-    line += " judged by both" if comparison.count_unscored else " scored by both"
-    if comparison.count_unscored and comparison.n_unscored:
-        line += (
-            f", {comparison.n_unscored} of them without a score from one or both, which count "
-            f"{COUNTED_AS[comparison.count_unscored]}"
-        )
+    line += " scored by both"
     if comparison.n_labelled:
         line += f", {comparison.n_labelled} of them labelled"
     uncompared = {
@@ -304,6 +277,4 @@ def _outcome_lines(comparison: Comparison) -> list[str]:
             test = f" (McNemar test, mid-p: p = {comparison.p:.2g})"
         first = f"right only with the first: {comparison.n_first_right}"
         lines.append(f"{first}, only with the second: {comparison.n_second_right}{test}")
-    if _has_ranges(comparison):
-        lines.append(RANGES)
     return [*lines, ""]

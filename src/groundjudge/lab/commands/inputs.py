@@ -169,8 +169,6 @@ def load_labelled(
     labels: str,
     label_options: LabelOptions,
     file_options: LabelsFileOptions,
-    *,
-    counts_unscored: bool = False,
 ) -> tuple[VerdictFile, list[JudgedRows]]:
     """Read a file of verdicts and one of labels, and join them, judge by judge (see `join_labels`).
 
@@ -180,47 +178,41 @@ def load_labelled(
         labels: the path of the file of labels.
         label_options: where in a row the labels are.
         file_options: how the file of labels is read.
-        counts_unscored: whether cases without a score count.
     """
     file = load_verdicts(verdicts, judges)
     people = load_labels(labels, label_options, file_options.read(labels))
-    return file, join_labels(file, labels, people, counts_unscored=counts_unscored)
+    return file, join_labels(file, labels, people)
 
 
-def join_labels(
-    file: VerdictFile, path: str, labels: Labels, *, counts_unscored: bool = False
-) -> list[JudgedRows]:
+def join_labels(file: VerdictFile, path: str, labels: Labels) -> list[JudgedRows]:
     """Join verdicts and labels, judge by judge. No case with both is an error.
 
     Args:
         file: the verdicts.
         path: of the file of labels.
         labels: what it holds.
-        counts_unscored: whether cases without a score count.
     """
     joined = join(file.all_verdicts, labels, file.verdicts.judges)
     # One judge with a row will do: figures say of the others that they have none.
-    for judge in joined:
-        if judge.labelled_rows or judge.worded_rows:
-            return joined
-    has_unscored = any(judge.unscored_rows for judge in joined)
-    if has_unscored and not counts_unscored:
-        fail(
-            f"{file.path}: no labelled case has a score: {_why_unscored(joined)}; "
-            "`groundjudge agree --count-unscored wrong` counts such cases"
-        )
-    # Other ids are what is wrong most often: the first ones show it.
-    if not has_unscored:
-        judged_id = _first_id(file.verdicts)
-        labelled_id = next(iter(labels.by_case), None)
-        remedy = ""
-        if labels.n_without_id:
-            remedy = "; a labelled row without `id` is called by its place: name the column of the ids `id`"
-        fail(
-            f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, and "
-            f"the first ids are {judged_id!r} and {labelled_id!r}{remedy}"
-        )
+    if not any(judge.labelled_rows or judge.worded_rows for judge in joined):
+        fail(_why_no_row(file, path, labels, joined))
     return joined
+
+
+def _why_no_row(file: VerdictFile, path: str, labels: Labels, joined: Sequence[JudgedRows]) -> str:
+    """Say why no case has both a score and a label."""
+    if any(judge.unscored_rows for judge in joined):
+        return f"{file.path}: no labelled case has a score: {_why_unscored(joined)}"
+    # Other ids are what is wrong most often: the first ones show it.
+    judged_id = _first_id(file.verdicts)
+    labelled_id = next(iter(labels.by_case), None)
+    remedy = ""
+    if labels.n_without_id:
+        remedy = "; a labelled row without `id` is called by its place: name the column of the ids `id`"
+    return (
+        f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, and "
+        f"the first ids are {judged_id!r} and {labelled_id!r}{remedy}"
+    )
 
 
 def _first_id(verdicts: Iterable[Verdict]) -> str | None:

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.options import UTF_8, KeepWords, complete_judge
-from groundjudge.lab.labels import Unscored
 from groundjudge.runs.rows import FileRow, read_rows
 
 LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
@@ -93,14 +92,6 @@ Threshold = Annotated[
         "--threshold",
         metavar="SCORE|FILE",
         help="The lowest score that passes, or a file of `calibrate`. Default: as in the run.",
-    ),
-]
-CountUnscored = Annotated[
-    Unscored | None,
-    typer.Option(
-        "--count-unscored",
-        help='How labelled rows without a score count: wrong, right, or as-run, where "not applicable" '
-        "passes and an error does not. Default: they do not, and bounds show what they could change.",
     ),
 ]
 Seed = Annotated[
