@@ -4,28 +4,25 @@
     print(run.final_output)
 
 `guarded_run` asks again, with a note on what is not grounded, until an answer passes, or gives the fallback.
-`GroundingHooks` have an output guardrail, which can only stop a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Unpack
-from weakref import WeakKeyDictionary
 
 from groundjudge.case.case import Case
 from groundjudge.case.content import content_text
 from groundjudge.case.data import as_json
 from groundjudge.errors import requires
 from groundjudge.judging.guard import DraftCase, Guard, GuardLike, GuardOptions, Outcome, as_guard
-from groundjudge.models.loop_thread import shared_loop
 
 with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
     import agents
 
-__all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
+__all__ = ["GuardedRun", "guarded_run"]
 
 RunInput = str | list[agents.TResponseInputItem]
 
@@ -73,7 +70,7 @@ async def guarded_run(
     def case_of(_: object, result: agents.RunResult) -> DraftCase:
         if result.interruptions:  # it waits for the approval of a tool, and has no answer yet
             return None
-        return partial(_case_of, settings, thread_of(result), [_answer_text(result.final_output)])
+        return partial(_case_of, settings, thread_of(result), _answer_text(result.final_output))
 
     def next_input(_: object, result: agents.RunResult, note: str) -> list[agents.TResponseInputItem]:
         return [*result.to_input_list(), {"role": "user", "content": note}]
@@ -82,25 +79,14 @@ async def guarded_run(
     return _result_of(result, outcome, thread_of(result))
 
 
-def guarded_run_sync(
-    agent: agents.Agent[Any],
-    input: RunInput,  # noqa: A002
-    guard: GuardLike,
-    run: Mapping[str, Any] | None = None,
-    **options: Unpack[GuardOptions],
-) -> GuardedRun:
-    """Run an agent, and again if its answer fails; see `guarded_run`. It blocks until that is done."""
-    return shared_loop().run(guarded_run, agent, input, guard, run, **options)
-
-
-def _case_of(guard: Guard, items: Iterable[Any], texts: Sequence[str]) -> Case:
-    """The case of what a model was shown, its tools' results too, and of the texts that it answered."""
+def _case_of(guard: Guard, items: Iterable[Any], text: str) -> Case:
+    """The case of what a model was shown, its tools' results too, and of the text that it answered."""
     thread: list[Any] = []
     for item in items:
         message = item if "role" in item else _tool_message(item)
         if message:
             thread.append(message)
-    answer = {"role": "assistant", "content": "\n\n".join(texts)}
+    answer = {"role": "assistant", "content": text}
     return guard.case({"messages": thread}, {"messages": [answer]})
 
 
@@ -163,69 +149,3 @@ class GuardedRun:
     outcome: Outcome | None
     result: agents.RunResult
     input_list: list[agents.TResponseInputItem]
-
-
-class GroundingHooks(agents.RunHooks[Any]):
-    """An output guardrail, and the hooks that show it the results of tools.
-
-    Pass `guardrail` to the agent, and the hooks to the run: `Runner.run(agent, input, hooks=hooks)`. Without
-    the hooks it sees no sources, and lets no answer out that needs some. An answer that may not go out raises
-    OutputGuardrailTripwireTriggered; its `guardrail_result.output.output_info` is the verdict. All messages
-    of the last reply are judged as one response. Nothing is written again; streamed text, and text beside
-    the calls of tools, have gone out before.
-
-    Args:
-        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        options: as for `guarded_run`; `retries` and `fallback` have no effect.
-
-    Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
-    """
-
-    def __init__(self, guard: GuardLike, **options: Unpack[GuardOptions]) -> None:
-        # A guardrail can only stop the run: without a fallback the guard would raise an error of its own.
-        options["fallback"] = ""
-        self.guard = as_guard(guard, **options)
-        self.guardrail = agents.OutputGuardrail[Any](self._guardrail, name="groundjudge")
-        # By run, as hooks may serve many at once; what is kept of a run goes with its context.
-        self._model_inputs: WeakKeyDictionary[agents.RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
-        self._texts: WeakKeyDictionary[agents.RunContextWrapper[Any], list[str]] = WeakKeyDictionary()
-
-    async def on_llm_start(
-        self,
-        context: agents.RunContextWrapper[Any],
-        agent: agents.Agent[Any],  # noqa: ARG002  required by the framework
-        system_prompt: str | None,  # noqa: ARG002
-        input_items: list[agents.TResponseInputItem],
-    ) -> None:
-        """Keep what the model is shown."""
-        self._model_inputs[context] = list(input_items)
-
-    async def on_llm_end(
-        self,
-        context: agents.RunContextWrapper[Any],
-        agent: agents.Agent[Any],  # noqa: ARG002  required by the framework
-        response: agents.ModelResponse,
-    ) -> None:
-        """Keep the texts of all its messages: the guardrail is given only the last."""
-        texts = [agents.ItemHelpers.extract_text(item) for item in response.output]
-        self._texts[context] = [text for text in texts if text]
-
-    async def _guardrail(
-        self, context: agents.RunContextWrapper[Any], _: agents.Agent[Any], output: object
-    ) -> agents.GuardrailFunctionOutput:
-        """Judge an output with what the hooks have kept of the run; trip if it may not go out."""
-        items = self._model_inputs.get(context)
-        if items is None:  # the hooks were not passed to the run: there is no source to compare with
-            outcome = await self.guard.arun(Case(response=_answer_text(output)))
-        else:
-            earlier_texts = self._texts.get(context, [])
-            # The last text is the output itself, or the JSON that a structured one was read from; only where
-            # a tool ended the run (`tool_use_behavior`) it is another text.
-            if not isinstance(output, str) or earlier_texts[-1:] == [output]:
-                earlier_texts = earlier_texts[:-1]
-            answer_texts = [*earlier_texts, _answer_text(output)]
-            outcome = await self.guard.arun(partial(_case_of, self.guard, items, answer_texts))
-        return agents.GuardrailFunctionOutput(
-            output_info=outcome.verdict, tripwire_triggered=outcome.replaced
-        )

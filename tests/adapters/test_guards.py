@@ -31,7 +31,7 @@ from pydantic_ai.models.function import FunctionModel as PydanticModel
 
 from groundjudge import GroundjudgeError, GuardError, Reply
 from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
-from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
+from groundjudge.adapters.openai_agents import guarded_run
 from groundjudge.adapters.pydantic_ai import grounding_validator
 from groundjudge.judging.guard import NOTE, as_guard
 from groundjudge.types import Request
@@ -192,21 +192,17 @@ def pydantic_agent(row: Row, decisions: Seen, how: str) -> object:
     return result.output
 
 
-def openai_agent(row: Row, hooks: GroundingHooks | None = None) -> agents.Agent[Any]:
+def openai_agent(row: Row) -> agents.Agent[Any]:
     model = ScriptedClerk(*[[None]] * row.uses_tool, *([draft] for draft in row.drafts), prompts=PROMPTS)
-    guardrails = [hooks.guardrail] if hooks else []
-    return agents.Agent(name="clerk", model=model, tools=[openai_hours], output_guardrails=guardrails)
+    return agents.Agent(name="clerk", model=model, tools=[openai_hours])
 
 
-def openai(row: Row, decisions: Seen, how: str, agent: agents.Agent[Any] | None = None) -> object:
+def openai(row: Row, decisions: Seen, _: str, agent: agents.Agent[Any] | None = None) -> object:
     turns: Any = [{"role": role, "content": text} for role, text in row.turns]
     turns.append({"role": "user", "content": QUERY})
     guarded_agent = agent or openai_agent(row)
     options = decisions.options(row)
-    if how == "sync":
-        run = guarded_run_sync(guarded_agent, turns, JUDGE, **options)
-    else:
-        run = asyncio.run(guarded_run(guarded_agent, turns, JUDGE, **options))
+    run = asyncio.run(guarded_run(guarded_agent, turns, JUDGE, **options))
     check_shown(row, run.input_list)
     return run.final_output
 
@@ -433,32 +429,6 @@ async def test_next_turn_of_a_guarded_run_has_the_sources_of_the_last() -> None:
     first_turn = ["user", "function_call", "function_call_output", "assistant"]
     assert kinds == [*first_turn, "user", "assistant"]
     assert SOURCE in str(decisions.outcomes[1].drafts[0].case)
-
-
-OUTPUT_GUARDRAIL = {"good": False, "bad twice": True, "judge refuses": True, "nothing to ground": False}
-
-
-@pytest.mark.parametrize("name", OUTPUT_GUARDRAIL)
-async def test_output_guardrail_stops_a_run_with_the_verdict(name: str) -> None:
-    row, decisions = ROWS[name], Seen()
-    hooks = GroundingHooks(JUDGE, **decisions.options(row))
-    run = agents.Runner.run(openai_agent(row, hooks), QUERY, hooks=hooks)
-    if OUTPUT_GUARDRAIL[name]:
-        with pytest.raises(agents.OutputGuardrailTripwireTriggered) as raised:
-            await run
-        result = raised.value.guardrail_result
-    else:
-        (result,) = (await run).output_guardrail_results
-    (outcome,) = decisions.outcomes
-    assert result.output.output_info == outcome.verdict
-    assert [draft.response for draft in outcome.drafts] == [row.drafts[0]]
-
-
-async def test_output_guardrail_without_its_hooks_lets_nothing_out() -> None:
-    row, decisions = ROWS["good"], Seen()
-    with pytest.raises(agents.OutputGuardrailTripwireTriggered):
-        await agents.Runner.run(openai_agent(row, GroundingHooks(JUDGE, **decisions.options(row))), QUERY)
-    assert decisions.outcomes[0].reason == "not_judged"
 
 
 @pytest.mark.parametrize(("place", "fault"), PATHS)

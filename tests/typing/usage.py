@@ -63,7 +63,7 @@ from groundjudge.adapters.langfuse import summary as langfuse_summary
 from groundjudge.adapters.langsmith import evaluator, summary
 from groundjudge.adapters.mlflow import documents
 from groundjudge.adapters.mlflow import scorer as mlflow_scorer
-from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
+from groundjudge.adapters.openai_agents import guarded_run
 from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_ai import grounding_validator
@@ -364,8 +364,6 @@ async def guarded_agents(chain: Runnable[str, str], agent: OpenAIAgent[None]) ->
     GroundingMiddleware("groundedness", model="offline", fallback="none", fields={"query": "inputs.q"})
     assert_type(guarded(chain, "groundedness", model="offline", repeats=3, output="a"), Runnable[Any, Any])
     PydanticAgent("test").output_validator(grounding_validator("groundedness", model="offline", retries=2))
-    GroundingHooks(as_guard("groundedness", model="offline"), mode="observe")
-    guarded_run_sync(agent, "q", "groundedness", {"max_turns": 3}, model="offline", deadline=20)
     return (await guarded_run(agent, "q", "groundedness", model="offline", on_error="raise")).result
 
 
@@ -431,8 +429,6 @@ async def misspelt_options_of_guards_are_found(judge: Judge, agent: OpenAIAgent[
     GroundingMiddleware(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     guarded(str, judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     grounding_validator(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    GroundingHooks(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    guarded_run_sync(agent, "q", judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     await guarded_run(agent, "q", judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
