@@ -13,6 +13,7 @@ from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
 from groundjudge.models.lookup import ModelLike, ModelOptions, as_model
 from groundjudge.rubric.load import load_rubric, names
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import COUNT, TRUE_OR_FALSE, Option, RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric
 
@@ -155,8 +156,10 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     for name in ModelOptions.__annotations__:
         if name in judge_options:
             model_options[name] = judge_options.pop(name)
-    if model_options:
-        model = as_model(model, **model_options)
+    # One model for all members of a panel. Options without a model are an error that names them.
+    own_model: Model | None = None
+    if model is not None or model_options:
+        own_model = as_model(model, **model_options)
     panel_options: dict[str, Any] = {}
     for name in ("repeats", "rule", "stop"):  # in this order errors name them
         if name in judge_options:
@@ -164,9 +167,9 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     if isinstance(judge, Panel):
         if "repeats" in panel_options:
             raise bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
-        judges = tuple(_single_judge(member, model, judge_options) for member in judge.judges)
+        judges = tuple(_single_judge(member, own_model, judge_options) for member in judge.judges)
         # With one model the votes of several are one vote, counted twice: unanimous whatever it says.
-        if model is not None and _have_one_vote_twice(judges) and not _have_one_vote_twice(judge.judges):
+        if own_model is not None and _have_one_vote_twice(judges) and not _have_one_vote_twice(judge.judges):
             raise bad_panel("model", "the judges of this panel differ in their models only: leave it out")
         return replace(judge, judges=judges, **panel_options)
     if isinstance(judge, Cascade):
@@ -174,18 +177,18 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
             raise bad_cascade(
                 " and ".join(panel_options), "the judges of a cascade do not vote: leave it out"
             )
-        if model is not None:
+        if own_model is not None:
             raise bad_cascade("model", "each judge of a cascade has a model of its own: leave it out")
         judges = tuple(_single_judge(member, None, judge_options) for member in judge.judges)
         return replace(judge, judges=judges)
     if not panel_options:
-        return _single_judge(judge, model, judge_options)
+        return _single_judge(judge, own_model, judge_options)
     if "repeats" not in panel_options:
         raise bad_panel(" and ".join(panel_options), "only a judge that votes has them: pass `repeats` too")
     # A temperature of 0 in the file gives way to 0.7; one that the caller asks for is a contradiction.
     if judge_options.get("parameters", {}).get("temperature") == 0:
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
-    return repeat_judge(_single_judge(judge, model, judge_options), **panel_options)
+    return repeat_judge(_single_judge(judge, own_model, judge_options), **panel_options)
 
 
 def _have_one_vote_twice(judges: Sequence[Judge]) -> bool:
@@ -238,9 +241,7 @@ def model_to_come(_: object) -> str:
     return ""
 
 
-def _single_judge(
-    judge: str | Path | Rubric | Judge, model: ModelLike | None, options: dict[str, Any]
-) -> Judge:
+def _single_judge(judge: str | Path | Rubric | Judge, model: Model | None, options: dict[str, Any]) -> Judge:
     """Make a single judge; what a judge that was passed already has stays, unless an option replaces it."""
     rubric_options = dict(options)
     changes: dict[str, Any] = {}
@@ -248,11 +249,12 @@ def _single_judge(
         changes["max_reasks"] = rubric_options.pop("max_reasks")
     if isinstance(judge, Judge):
         if model is not None:
-            changes["model"] = as_model(model)
+            changes["model"] = model
         return replace(judge, rubric=judge.rubric.with_options(**rubric_options), **changes)
     if isinstance(judge, Rubric):
         rubric = judge.with_options(**rubric_options)
     else:
         rubric = load_rubric(judge, **rubric_options)
-    # Without a model `as_model` says what can be one.
-    return Judge(rubric, as_model(model), **changes)
+    if model is None:
+        model = as_model(None)  # which says what can be one
+    return Judge(rubric, model, **changes)
