@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from math import ceil, floor, log, log10
-from statistics import NormalDist
+from math import ceil, floor, log
 from typing import NamedTuple
 
 from groundjudge.judging.cascade import Bounds, By
@@ -44,8 +43,8 @@ MISTAKES_AT_START = 2
 tenth search with a good judge at once; with two (61 rows) every hundredth. Simulated with 400 labels, and a
 judge that is right on 95% of the rows, and a little more often where it is surer."""
 
-MIN_TO_EXTRAPOLATE = 10
-"""A smaller set says too little to estimate from it how many labels are needed."""
+MIN_SHOWN = 10
+"""Of a smaller set it says too little how many verdicts are right."""
 
 NOT_APPLICABLE = -1.0
 """How sure a judge is of "not applicable" where it has no number for that: less than of any score."""
@@ -148,10 +147,10 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
         label_threshold: the lowest label that means grounded, needed for graded labels.
 
     Raises:
-        LabelError: `no_threshold`: no bounds are proven, and the message says how many labels would be
-            needed; `bad_option`: for the verdicts of several judges or of votes, graded labels without a
-            label threshold, an accuracy of 0 or 1, and probabilities without their rubric;
-            `too_few_labels`: no verdict of the cheap judge has a label; `unreadable_label`.
+        LabelError: `no_threshold`: no bounds are proven; `bad_option`: for the verdicts of several judges or
+            of votes, graded labels without a label threshold, an accuracy of 0 or 1, and probabilities
+            without their rubric; `too_few_labels`: no verdict of the cheap judge has a label;
+            `unreadable_label`.
     """
     if not 0 < accuracy < 1:
         raise LabelError("bad_option", f"`accuracy` must lie between 0 and 1, not {accuracy:g}", "accuracy")
@@ -427,46 +426,14 @@ def _rank(rows: Iterable[CascadeRow]) -> Sequence[CascadeRow]:
 
 
 def _why_none(rows: Sequence[CascadeRow], accuracy: float, judge: str) -> str:
-    """Say that nothing is proven, and how many labels would prove something."""
+    """Say that nothing is proven, and how right the judge is where it is most sure."""
     fault = f"{judge}: no threshold reaches {accuracy:.2f} with {len(rows)} labels"
-    n_labels = _labels_needed(rows, accuracy)
-    if n_labels is not None:
-        return f"{fault}: about {n_labels:,} would be needed"
     sets = _nested_sets(_rank(rows))
     if not sets:
         return f"{fault}: no verdict of the cheap judge says how sure it is"
-    surest = next((rows_set for rows_set in sets if rows_set.size >= MIN_TO_EXTRAPOLATE), sets[-1])
+    surest = next((rows_set for rows_set in sets if rows_set.size >= MIN_SHOWN), sets[-1])
     share = f"{surest.n_right / surest.size:.0%} of the {surest.size} rows of which it is most sure"
-    return f"{fault}, and more labels would hardly help: it is right on {share}"
-
-
-def _labels_needed(rows: Sequence[CascadeRow], accuracy: float) -> int | None:
-    """Estimate how many labels prove something, if the judge is as right on further rows as on these."""
-    fewest: float | None = None
-    sets = _nested_sets(_rank(rows))
-    for rows_set in sets:
-        if rows_set.size < MIN_TO_EXTRAPOLATE and rows_set != sets[-1]:
-            continue
-        # Half a mistake more than there is: on further rows a set without any will have some.
-        share = (rows_set.n_right + 0.5) / (rows_set.size + 1)
-        n_rows = _rows_needed(share, accuracy)
-        if n_rows is not None:
-            n_labels = n_rows / rows_set.size * len(rows)
-            fewest = n_labels if fewest is None else min(fewest, n_labels)
-    if fewest is None:
-        return None
-    # Two digits: more would promise what an extrapolation from a few rows cannot hold.
-    unit: int = 10 ** max(0, floor(log10(fewest)) - 1)
-    return ceil(fewest / unit) * unit
-
-
-def _rows_needed(share: float, accuracy: float) -> float | None:
-    """About how many rows with this share of right ones prove an accuracy, by the normal approximation."""
-    if share <= accuracy:
-        return None
-    deviate = NormalDist().inv_cdf(1 - ONE_SIDED)
-    n_rows = deviate**2 * accuracy * (1 - accuracy) / (share - accuracy) ** 2
-    return max(n_rows, fewest_rows(accuracy))
+    return f"{fault}: it is right on {share}, and {fewest_rows(accuracy)} without a mistake would prove it"
 
 
 def _measure(

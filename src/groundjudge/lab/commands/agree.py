@@ -72,7 +72,6 @@ def agree(
     labels: measuring.LabelsFile,
     file_options: measuring.LabelsFileOptions,
     judge: measuring.OnlyJudges = None,
-    seed: measuring.Seed = 0,
     label_options: measuring.LabelOptions,
     threshold: measuring.Threshold = None,
     worst: WorstDisagreements = 3,
@@ -96,7 +95,6 @@ def agree(
                 threshold=thresholds,
                 label_threshold=label_options.label_threshold,
                 worst=worst,
-                seed=seed,
             )
             agreements.append(agreement)
     screen = Screen()

@@ -82,7 +82,6 @@ def calibrate(
     labels: measuring.LabelsFile,
     file_options: measuring.LabelsFileOptions,
     judge: measuring.OnlyJudges = None,
-    seed: measuring.Seed = 0,
     label_options: measuring.LabelOptions,
     by: By = None,
     at_least: AtLeast = None,
@@ -125,7 +124,6 @@ def calibrate(
             at_least=at_least,
             folds=folds,
             label_threshold=label_options.label_threshold,
-            seed=seed,
         )
         calibrations, notes = _fit_all(fit, to_fit)
         if out:

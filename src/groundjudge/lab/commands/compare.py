@@ -84,7 +84,6 @@ def compare(
     file_options: measuring.LabelsFileOptions,
     threshold: measuring.Threshold = None,
     flips: ListedFlips = 3,
-    seed: measuring.Seed = 0,
 ) -> None:
     """Compare two judges, prompts or models, case by case.
 
@@ -118,7 +117,6 @@ def compare(
                 thresholds=(first_threshold, second_threshold),
                 label_threshold=label_options.label_threshold,
                 most_flips=flips,
-                seed=seed,
             )
             changes.append(change)
         if not any(change.comparison.n for change in changes):

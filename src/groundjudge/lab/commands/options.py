@@ -94,7 +94,3 @@ Threshold = Annotated[
         help="The lowest score that passes, or a file of `calibrate`. Default: as in the run.",
     ),
 ]
-Seed = Annotated[
-    int,
-    typer.Option("--seed", metavar="N", help="Seed for splits and bootstrap resamples."),
-]
