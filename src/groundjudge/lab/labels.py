@@ -56,7 +56,8 @@ class LabelError(GroundjudgeError):
         "Give the file of the draw with `--sample`.",
         "no_threshold": "No threshold reaches the precision of `--at-least`, or the `--accuracy` of a "
         "cascade, with these labels. Take another judge or prompt, label more rows, or ask for less.",
-        "outside_sample": "A labelled row was not drawn, or is of another draw. Leave it out.",
+        "outside_sample": "A labelled row was not drawn, or is of another draw, or has no verdict. "
+        "Leave it out.",
         "too_few_labels": "The split lacks positive or negative rows, or a stratum of a drawn sample has no "
         "label. Label more, or use fewer `--folds`.",
         "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
