@@ -413,6 +413,10 @@ WRONG_DETAILS: Mapping[str, Row] = {
     ),
     # talk that states something
     "thanks, and a claim": (LIBRARY, HOURS, "Thanks, it is open on Sundays."),
+    "words of conversation about the library": (LIBRARY, HOURS, "It is free."),
+    "words of conversation about dogs": (LIBRARY, HOURS, "They are welcome."),
+    "one word": (LIBRARY, HOURS, "It opens at 9:00 on weekdays. Free."),
+    "one word, denied": (LIBRARY, HOURS, "It opens at 9:00 on weekdays. Not free."),
     "glad to say": (LIBRARY, HOURS, "I am happy to tell you that it is open on Sundays."),
     "a question that claims": (LIBRARY, HOURS, "Did you know that the library opens at 7:00 on Saturdays?"),
     "a heading that claims": (LIBRARY, HOURS, "## The library opens on Sundays"),

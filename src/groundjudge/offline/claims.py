@@ -115,7 +115,9 @@ class _Reader:
         other_keys = keys - self._stating_nothing
         asks_or_announces = _ASKS_OR_ANNOUNCES.search(as_compared(sentence)) is not None
         is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
-        if (asks_or_announces and is_short) or self._is_talk(keys, other_keys):
+        # "It is free" tells something of its subject in words that are otherwise of conversation.
+        tells = bool(sentence_words) and sentence_words[0].key in self._vocabulary("subjects")
+        if (asks_or_announces and is_short) or (not tells and self._is_talk(keys, other_keys)):
             return Claim(sentence, "claims nothing")
         places = self._sources.places
         foreign = [word for word in statement if word.kind == "content" and word.key not in places]
@@ -197,7 +199,10 @@ class _Reader:
         if not answers.isdisjoint(keys):
             return False
         if not other_keys:
-            return not self._talk.isdisjoint(keys)
+            # "Free." alone is a statement, as "Feel free to ask." is none.
+            is_one_word = len(keys - self._negations) == 1
+            agrees = not self._vocabulary("agreement").isdisjoint(keys)
+            return not self._talk.isdisjoint(keys) and (greets or agrees or not is_one_word)
         is_foreign = other_keys.isdisjoint(self._sources.places) and self._negations.isdisjoint(keys)
         return greets and len(other_keys) <= MAX_OTHERS and is_foreign
 
