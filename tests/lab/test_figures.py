@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from each_row import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,8 +32,11 @@ from groundjudge.lab.figures import (
 )
 from groundjudge.lab.proportions import wilson
 
-metrics: Any = import_module("sklearn.metrics")
-stats: Any = import_module("scipy.stats")
+
+def metric(name: str) -> Any:
+    """A metric of scikit-learn, which only the worker that needs it imports: that takes two seconds."""
+    return getattr(import_module("sklearn.metrics"), name)
+
 
 Row = tuple[float, bool, bool]
 """A score, whether it passed, and whether the label is positive."""
@@ -67,17 +71,18 @@ def test_weighted_row_counts_like_repeated_rows_and_a_common_factor_changes_noth
     assert figures(everything, times * factor) == pytest.approx(figures(repeated), abs=1e-9, nan_ok=True)
 
 
-ORACLES = {
-    "recall_not_grounded": partial(metrics.recall_score, pos_label=0),
-    "precision_not_grounded": partial(metrics.precision_score, pos_label=0),
-    "f1_not_grounded": partial(metrics.f1_score, pos_label=0),
-    "macro_f1": partial(metrics.f1_score, average="macro"),
-    "accuracy": metrics.accuracy_score,
-    "balanced_accuracy": metrics.balanced_accuracy_score,
-    "precision": metrics.precision_score,
-    "recall": metrics.recall_score,
-    "f1": metrics.f1_score,
-    "kappa": metrics.cohen_kappa_score,
+ORACLES: dict[str, tuple[str, dict[str, Any]]] = {
+    # our figure: the metric of scikit-learn, and its options
+    "recall_not_grounded": ("recall_score", {"pos_label": 0}),
+    "precision_not_grounded": ("precision_score", {"pos_label": 0}),
+    "f1_not_grounded": ("f1_score", {"pos_label": 0}),
+    "macro_f1": ("f1_score", {"average": "macro"}),
+    "accuracy": ("accuracy_score", {}),
+    "balanced_accuracy": ("balanced_accuracy_score", {}),
+    "precision": ("precision_score", {}),
+    "recall": ("recall_score", {}),
+    "f1": ("f1_score", {}),
+    "kappa": ("cohen_kappa_score", {}),
 }
 
 
@@ -87,16 +92,17 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
     scores, weights = generator.random(50).round(1), generator.random(50)
     positive, passed = generator.random(50) < 0.4, scores >= 0.5
     values = figures(Sample(scores, passed, np.arange(50), positive), weights)
-    expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in ORACLES.items()}
-    expected["roc_auc"] = metrics.roc_auc_score(positive, scores, sample_weight=weights)
+    oracles = {name: partial(metric(function), **options) for name, (function, options) in ORACLES.items()}
+    expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in oracles.items()}
+    expected["roc_auc"] = metric("roc_auc_score")(positive, scores, sample_weight=weights)
     assert {name: values[name] for name in expected} == pytest.approx(expected)
     guess = constant_guess(positive, weights)
     nothing_passes = np.zeros(50, dtype=bool)
     everything_passes = np.ones(50, dtype=bool)
     for name in ("accuracy", "f1", "f1_not_grounded", "macro_f1"):
         options = {} if name == "accuracy" else {"zero_division": 0}
-        lower = ORACLES[name](positive, nothing_passes, sample_weight=weights, **options)
-        upper = ORACLES[name](positive, everything_passes, sample_weight=weights, **options)
+        lower = oracles[name](positive, nothing_passes, sample_weight=weights, **options)
+        upper = oracles[name](positive, everything_passes, sample_weight=weights, **options)
         assert guess[name] == pytest.approx(max(lower, upper))
     assert weighted_mean(weights[None, :], scores)[0] == pytest.approx(np.average(scores, weights=weights))
 
@@ -106,7 +112,7 @@ def test_spearman_is_scipys(rows: list[tuple[int, int]]) -> None:
     scores, grades = np.array(rows, dtype=float).T
     correlation = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))["spearman"]
     if np.ptp(scores) > 0 and np.ptp(grades) > 0:
-        assert correlation == pytest.approx(stats.spearmanr(scores, grades).statistic)
+        assert correlation == pytest.approx(import_module("scipy.stats").spearmanr(scores, grades).statistic)
     else:
         assert isnan(correlation)
 
@@ -119,7 +125,7 @@ def test_weighted_kappa_is_scikit_learns(rows: list[tuple[int, int, float]]) -> 
         assert isnan(kappa)
     else:
         options: dict[str, Any] = {"labels": range(4), "weights": "quadratic", "sample_weight": weights}
-        assert kappa == pytest.approx(metrics.cohen_kappa_score(people, judge, **options))
+        assert kappa == pytest.approx(metric("cohen_kappa_score")(people, judge, **options))
 
 
 def test_weighted_kappa_follows_the_scores_and_not_the_order_of_the_labels() -> None:
@@ -210,7 +216,7 @@ def test_a_group_weighs_what_it_has_of_a_class() -> None:
         assert group_weight(np.array(groups)) == weight
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "n_positive", "group", "few"),
     [
         pytest.param(100, 50, 1, None, id="enough rows"),
@@ -231,7 +237,7 @@ def test_few_rows_are_noted(n: int, n_positive: int, group: int, few: str | None
     assert notice == few if few is None else (notice or "").startswith(few)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("figure", "expected"),
     [
         pytest.param({"roc_auc": Figure(value=0.3, low=0.2, high=0.49)}, True, id="ROC AUC below one half"),
@@ -259,7 +265,7 @@ def test_only_differences_beyond_chance_are_clear() -> None:
     assert clear_differences({"one group": np.array([0.5])}) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "scores", "passed"),
     [
         pytest.param(None, [0.9, 0.2], [True, False], id="left out"),

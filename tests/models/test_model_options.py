@@ -17,14 +17,14 @@ import openai
 import pytest
 from any_options import load_any
 from command_line import GOOD, ROW, Invoke
+from each_row import each_row
 from langchain_core.language_models import FakeListChatModel
 from pydantic import Field
 from scripted_model import ScriptedModel
 from standin_openai import Hang, StandIn, Status
 
 from groundjudge import ModelError, as_judge, load
-from groundjudge.adapters import deepeval, langchain, langfuse, langsmith, mlflow, promptfoo
-from groundjudge.adapters.inspect import groundedness
+from groundjudge.adapters import deepeval, langchain, langfuse, langsmith, promptfoo
 from groundjudge.judging.guard import as_guard
 from groundjudge.models.lookup import as_model
 from groundjudge.models.loop_thread import shared_loop
@@ -91,6 +91,12 @@ SIDES: dict[str, Any] = {"query": ROW["query"], "context": ROW["context"]}
 ANSWER: dict[str, Any] = {"response": ROW["response"]}
 
 
+def ask_by_mlflow(**options: Any) -> object:
+    from groundjudge.adapters import mlflow  # noqa: PLC0415
+
+    return mlflow.scorer("groundedness", **options)(inputs=SIDES, outputs=ANSWER)
+
+
 def ask_judge_of(made: Any) -> object:
     """Ask the judge of what an adapter made."""
     return made.judge.judge(ROW)
@@ -103,7 +109,7 @@ WAYS_IN: dict[str, Callable[..., object]] = {
     "LangSmith": lambda **options: ask_judge_of(langsmith.evaluator("groundedness", **options)),
     "LangChain": lambda **options: langchain.runnable("groundedness", **options).invoke(ROW),
     "DeepEval": lambda **options: ask_judge_of(deepeval.GroundednessMetric(**options)),
-    "MLflow": lambda **options: mlflow.scorer("groundedness", **options)(inputs=SIDES, outputs=ANSWER),
+    "MLflow": ask_by_mlflow,
     "Langfuse": lambda **options: asyncio.run(
         langfuse.evaluator("groundedness", **options)(input=SIDES, output=ANSWER)
     ),
@@ -113,7 +119,17 @@ WAYS_IN: dict[str, Callable[..., object]] = {
 }
 
 
-@pytest.mark.parametrize("judge_once", WAYS_IN.values(), ids=WAYS_IN)
+SLOW = (pytest.mark.soak, pytest.mark.filterwarnings("default"))
+"""For MLflow and Inspect, which take seconds to import, and warn."""
+
+
+@pytest.mark.parametrize(
+    "judge_once",
+    [
+        pytest.param(judge_once, id=name, marks=SLOW if name == "MLflow" else ())
+        for name, judge_once in WAYS_IN.items()
+    ],
+)
 def test_every_way_in_passes_them_on(judge_once: Callable[..., object]) -> None:
     with StandIn([GOOD]) as server:
         judge_once(model="m", base_url=server.url, api_key=KEY, max_retries=0)
@@ -145,8 +161,8 @@ OTHER_MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("make_model", OTHER_MODELS.values(), ids=OTHER_MODELS)
-@pytest.mark.parametrize("option", [{"base_url": WRONG_ENDPOINT}, {"timeout": 5}, {"api_key": KEY}])
+@each_row("make_model", OTHER_MODELS.values(), ids=OTHER_MODELS)
+@each_row("option", [{"base_url": WRONG_ENDPOINT}, {"timeout": 5}, {"api_key": KEY}])
 def test_what_has_settings_of_its_own_refuses_them_by_name(
     make_model: Callable[[], Any], option: dict[str, Any]
 ) -> None:
@@ -160,7 +176,7 @@ def test_loaded_judge_keeps_its_model_and_says_so() -> None:
         as_judge(load("groundedness", model="m"), timeout=5)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("option", "message"),
     [
         ({"base_url": 5}, "base_url must be a text, not 5"),
@@ -175,7 +191,11 @@ def test_wrong_values_are_refused_and_no_key_is_shown(option: dict[str, Any], me
         load_any("groundedness", model="m", **option)
 
 
+@pytest.mark.soak
+@pytest.mark.filterwarnings("default")
 def test_inspects_own_models_have_settings_of_their_own() -> None:
+    from groundjudge.adapters.inspect import groundedness  # noqa: PLC0415
+
     options: Any = {"model": "mockllm/model", "timeout": 5}
     with pytest.raises(ModelError, match="timeout: for a model that is passed by its name"):
         groundedness(**options)
