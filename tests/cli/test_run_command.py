@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, verdicts_in, words
+from each_row import each_row
 from formatter import sure
 from scripted_model import ScriptedModel
 from sentence_cards import SENTENCE_CARDS
@@ -96,8 +97,8 @@ LEFT_OUT: dict[str, tuple[list[Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("rows", "options", "left_out"), LEFT_OUT.values(), ids=LEFT_OUT)
-@pytest.mark.parametrize("name", ["run", "estimate"])
+@each_row(("rows", "options", "left_out"), LEFT_OUT.values(), ids=LEFT_OUT)
+@each_row("name", ["run", "estimate"])
 def test_judges_whose_inputs_no_row_has_are_left_out_and_named(  # noqa: PLR0913, PLR0917  a row of the table
     invoke: Invoke, file_of: FileOf, name: str, rows: list[Any], options: str, left_out: str
 ) -> None:
@@ -116,9 +117,17 @@ def test_of_stdin_all_judges_are_asked(invoke: Invoke) -> None:
     assert [line[0] for line in words(result.stderr)][1:6] == names()
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("line", ["run CASES --judge groundedness --model offline", "judges", "examples"])
-def test_a_closed_stream_is_no_traceback(file_of: FileOf, tmp_path: Path, closed: str, line: str) -> None:
+# Each process takes a second: each way to close and each kind of command once.
+@pytest.mark.parametrize(
+    ("line", "closed"),
+    [
+        ("run CASES --judge groundedness --model offline", "<&- >&- 2>&-"),
+        ("run CASES --judge groundedness --model offline", "2>&-"),
+        ("judges", ">&-"),
+        ("examples", "<&-"),
+    ],
+)
+def test_a_closed_stream_is_no_traceback(file_of: FileOf, tmp_path: Path, line: str, closed: str) -> None:
     cases = file_of(ROW)
     command = " ".join([*COMMAND, line.replace("CASES", str(cases)), closed])
     process = subprocess.run(  # noqa: S602  a shell closes what is tested
@@ -133,7 +142,7 @@ BLANK = [ROW, {**ROW, "response": " "}]
 LACKS = {**ROW, "query": None}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "replies", "options", "status"),
     [
         pytest.param(FOUR, TWO_OF_FOUR, "", 1, id="an error"),
