@@ -78,7 +78,7 @@ bench: $(VENV)/test.installed ## speed against a bare client, and growth by doub
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/reply_times.py
 
 soak: $(VENV)/test.installed ## the tests that take long, and properties on many examples, in parallel
-	GROUNDJUDGE_EXAMPLES=100 $(BIN)/python -m pytest -n auto --dist worksteal -m "soak or hypothesis"
+	GROUNDJUDGE_EXAMPLES=50 $(BIN)/python -m pytest -n auto --dist worksteal -m "soak or hypothesis"
 
 dist: $(BIN)/python ## sdist and wheel, in dist
 	rm -rf dist

@@ -24,6 +24,7 @@ FRAMEWORKS = ("langsmith", "deepeval", "langchain_core", "langchain")
 HEAVY = (*FRAMEWORKS, "openai", "yaml", "aiohttp", "rapidfuzz", "json_repair", "rich", "typer")
 
 
+@pytest.mark.soak  # it builds both, which takes seconds
 def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter_and_the_examples(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)  # noqa: S603  sdist first, wheel from the sdist

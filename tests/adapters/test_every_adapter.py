@@ -146,6 +146,13 @@ QUICK: Mapping[str, Sequence[str]] = {
 """The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
 
 
+def judges_of(name: str) -> Sequence[str]:
+    """All judges for the first way through an adapter; other ways and slow adapters differ in no judge."""
+    if name in OTHER_ENTRIES:
+        return QUICK[name] if name.startswith(SLOW) else KINDS
+    return KINDS if name in SLOW else JUDGES
+
+
 def marks(name: str, judge: str) -> Sequence[pytest.MarkDecorator]:
     if name.startswith(SLOW):
         return [LOUD, pytest.mark.soak]
@@ -157,7 +164,7 @@ def marks(name: str, judge: str) -> Sequence[pytest.MarkDecorator]:
     [
         pytest.param(entry_name, name, marks=marks(entry_name, name))
         for entry_name in (ENTRIES | OTHER_ENTRIES)
-        for name in (KINDS if entry_name.startswith(SLOW) else JUDGES)
+        for name in judges_of(entry_name)
     ],
     indirect=["entry"],
 )

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, verdicts_in, words
-from each_row import each_row
 from formatter import sure
 from scripted_model import ScriptedModel
 from sentence_cards import SENTENCE_CARDS
@@ -97,8 +96,8 @@ LEFT_OUT: dict[str, tuple[list[Any], str, str]] = {
 }
 
 
-@each_row(("rows", "options", "left_out"), LEFT_OUT.values(), ids=LEFT_OUT)
-@each_row("name", ["run", "estimate"])
+@pytest.mark.parametrize(("rows", "options", "left_out"), LEFT_OUT.values(), ids=LEFT_OUT)
+@pytest.mark.parametrize("name", ["run", "estimate"])
 def test_judges_whose_inputs_no_row_has_are_left_out_and_named(  # noqa: PLR0913, PLR0917  a row of the table
     invoke: Invoke, file_of: FileOf, name: str, rows: list[Any], options: str, left_out: str
 ) -> None:
@@ -142,7 +141,7 @@ BLANK = [ROW, {**ROW, "response": " "}]
 LACKS = {**ROW, "query": None}
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("rows", "replies", "options", "status"),
     [
         pytest.param(FOUR, TWO_OF_FOUR, "", 1, id="an error"),

@@ -118,9 +118,6 @@ def judge_and_kill(
     ("size", "concurrency", "n_kills", "seed"),
     [
         pytest.param(SOAK_ROWS, 32, 5, 2, id="many rows, five kills", marks=pytest.mark.soak),
-        pytest.param(
-            SOAK_ROWS, 32, 5, 3, id="many rows, five kills at other moments", marks=pytest.mark.soak
-        ),
     ],
 )
 def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(

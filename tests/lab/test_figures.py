@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from each_row import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -216,7 +215,7 @@ def test_a_group_weighs_what_it_has_of_a_class() -> None:
         assert group_weight(np.array(groups)) == weight
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("n", "n_positive", "group", "few"),
     [
         pytest.param(100, 50, 1, None, id="enough rows"),
@@ -237,7 +236,7 @@ def test_few_rows_are_noted(n: int, n_positive: int, group: int, few: str | None
     assert notice == few if few is None else (notice or "").startswith(few)
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("figure", "expected"),
     [
         pytest.param({"roc_auc": Figure(value=0.3, low=0.2, high=0.49)}, True, id="ROC AUC below one half"),
@@ -265,7 +264,7 @@ def test_only_differences_beyond_chance_are_clear() -> None:
     assert clear_differences({"one group": np.array([0.5])}) == []
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("rule", "scores", "passed"),
     [
         pytest.param(None, [0.9, 0.2], [True, False], id="left out"),

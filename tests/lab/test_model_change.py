@@ -191,7 +191,7 @@ def test_false_alarms_are_five_percent_and_power_grows_with_the_rows(n: int) -> 
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("n", [50, 100, 200])
+@pytest.mark.parametrize("n", [50, 100, 200] if "GROUNDJUDGE_DRAWS" in os.environ else [100])
 @pytest.mark.parametrize(
     "share", [pytest.param(0.5, id="half grounded"), pytest.param(0.8, id="most grounded")]
 )

@@ -17,7 +17,6 @@ import openai
 import pytest
 from any_options import load_any
 from command_line import GOOD, ROW, Invoke
-from each_row import each_row
 from langchain_core.language_models import FakeListChatModel
 from pydantic import Field
 from scripted_model import ScriptedModel
@@ -161,8 +160,8 @@ OTHER_MODELS: dict[str, Callable[[], Any]] = {
 }
 
 
-@each_row("make_model", OTHER_MODELS.values(), ids=OTHER_MODELS)
-@each_row("option", [{"base_url": WRONG_ENDPOINT}, {"timeout": 5}, {"api_key": KEY}])
+@pytest.mark.parametrize("make_model", OTHER_MODELS.values(), ids=OTHER_MODELS)
+@pytest.mark.parametrize("option", [{"base_url": WRONG_ENDPOINT}, {"timeout": 5}, {"api_key": KEY}])
 def test_what_has_settings_of_its_own_refuses_them_by_name(
     make_model: Callable[[], Any], option: dict[str, Any]
 ) -> None:
@@ -176,7 +175,7 @@ def test_loaded_judge_keeps_its_model_and_says_so() -> None:
         as_judge(load("groundedness", model="m"), timeout=5)
 
 
-@each_row(
+@pytest.mark.parametrize(
     ("option", "message"),
     [
         ({"base_url": 5}, "base_url must be a text, not 5"),
