@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -27,7 +26,6 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -750,16 +748,6 @@ VERDICTS = {
 }
 
 
-def documented_saver() -> BaseCheckpointSaver[Any]:
-    """The checkpointer that the lines of the documentation make."""
-    page = (Path(__file__).parents[2] / "docs" / "adapters" / "langchain.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"```python\n([^`]*JsonPlusSerializer\([^`]*)```", page)
-    names_of_page: dict[str, Any] = {}
-    exec(lines, names_of_page)  # noqa: S102  the page's own code
-    saver: BaseCheckpointSaver[Any] = names_of_page["checkpointer"]
-    return saver
-
-
 def save_and_load(serde: SerializerProtocol, verdict: Verdict) -> Any:
     """The verdict as a checkpointer saves and loads it."""
     return serde.loads_typed(serde.dumps_typed(verdict))
@@ -767,9 +755,8 @@ def save_and_load(serde: SerializerProtocol, verdict: Verdict) -> Any:
 
 @pytest.mark.parametrize("verdict", VERDICTS.values(), ids=VERDICTS)
 def test_verdict_survives_a_checkpoint(verdict: Verdict) -> None:
-    for saver in (InMemorySaver(), documented_saver()):
-        loaded_verdict = save_and_load(saver.serde, verdict)
-        assert (type(loaded_verdict), loaded_verdict) == (Verdict, verdict)
+    loaded_verdict = save_and_load(InMemorySaver().serde, verdict)
+    assert (type(loaded_verdict), loaded_verdict) == (Verdict, verdict)
     loaded_data = save_and_load(
         JsonPlusSerializer(allowed_msgpack_modules=None), verdict
     )  # strict, and not registered
