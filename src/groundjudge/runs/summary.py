@@ -32,7 +32,7 @@ class Summary(Frozen):
             None if there was nothing to score.
         pass_rate: the share, 0..1, of the rows with a score that passed the threshold; None if no row
             has a score.
-        labels: label -> number of verdicts, the most frequent first.
+        labels: label -> number of verdicts, the most frequent first; of those that are decided.
         errors: error code -> number of verdicts, the most frequent first.
         notes: warning -> number of verdicts that have it, or whose parts have it, the most frequent first.
         calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
@@ -187,7 +187,8 @@ class _Counts:
         for name, score in verdict.scores.items():
             total, n_scores = self.scores.get(name, (Fraction(), 0))
             self.scores[name] = (total + Fraction(score), n_scores + 1)
-        if verdict.label is not None:
+        # Where nothing is decided, the label only names the range that the score is in.
+        if verdict.label is not None and "not_decided" not in verdict.warnings:
             self.labels[verdict.label] += 1
         if verdict.error is not None:
             self.errors[verdict.error.code] += 1
