@@ -46,7 +46,6 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
         "from autoevals import Score": "needs Braintrust",
         "from opik.evaluation.metrics import base_metric, score_result": "needs Opik",
         "from llama_index.core.evaluation import BaseEvaluator, EvaluationResult": "needs LlamaIndex",
-        "from haystack import component": "needs Haystack",
         "import weave": "needs Weave",
     },
     "docs/spark.md": {"* python": "needs Java, Spark and other engines: run by make test-spark"},

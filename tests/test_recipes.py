@@ -117,12 +117,11 @@ def draw(
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_claims))
     for name, rows in (("source_info", SOURCES), ("response", ANSWERS), ("en", RATED)):
         Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    script = next(code for code in CODES if "def ragtruth" in code)
-    Path("rows.py").write_text(script, encoding="utf-8")
+    script = ROOT / "examples" / "public_rows.py"
 
     def run(arguments: list[str]) -> str:
-        monkeypatch.setattr(sys, "argv", ["rows.py", *arguments])
-        runpy.run_path("rows.py", run_name="__main__")
+        monkeypatch.setattr(sys, "argv", [str(script), *arguments])
+        runpy.run_path(str(script), run_name="__main__")
         return capsys.readouterr().out
 
     return run
