@@ -44,5 +44,13 @@ def test_a_run_that_ends_early_gives_the_verdicts_it_has() -> None:
     assert [*caught.value.verdicts["score"]] == [1.0, 1.0]
 
 
+def test_a_verdict_has_the_index_of_its_case() -> None:
+    frame = pd.DataFrame([CASE, {**CASE, "response": "We open at 8."}], index=[20, 10])
+    judges = [load(name, model="offline") for name in ("groundedness", "confidence_grounding")]
+    assert run(judges, frame).index.tolist() == [20, 20, 10, 10]
+    frame["passed"] = run(judges[0], frame.sort_index())["passed"]
+    assert frame["passed"].tolist() == [True, False]
+
+
 def test_a_frame_without_rows_gives_one() -> None:
     assert len(run(load("groundedness", model="offline"), pd.DataFrame([]))) == 0

@@ -370,6 +370,7 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "judges in metadata of a Case": (Case(response="1", metadata={"judges": ["b"]}), ONLY_B),
     "known judge of another run": ({"response": "1", "judges": ["groundedness"]}, []),
     "empty list of judges": ({"response": "1", "judges": []}, []),
+    "empty list of judges in a cell": ({"response": "1", "judges": "[]"}, []),
     "judges is None": ({"response": "1", "judges": None}, both("row 2")),
     "judges is NaN, as pandas has it": ({"response": "1", "judges": float("nan")}, both("row 2")),
     "judges in capitals": ({"response": "1", "JUDGES": "b"}, ONLY_B),

@@ -38,6 +38,8 @@ class Frame(Protocol):
 
     @property
     def columns(self) -> Any: ...  # noqa: ANN401, D102
+    @property
+    def index(self) -> Any: ...  # noqa: ANN401, D102
     def to_dict(self, orient: Literal["records"], /) -> Any: ...  # noqa: ANN401, D102
     def itertuples(self) -> Any: ...  # noqa: ANN401, D102
 
@@ -205,7 +207,8 @@ def run(
     is called in that thread. Closing the generator ends the work: requests in flight are cancelled.
 
     Given a pandas DataFrame with a case in each row, it returns a DataFrame with a verdict in each row, in
-    the same order: `case_id`, and the columns that `groundjudge.runs.arrow.judge_batches` describes.
+    the same order and with the index of its case: `case_id`, and the columns that
+    `groundjudge.runs.arrow.judge_batches` describes.
 
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`. If a run over a data frame ends early,
@@ -223,14 +226,23 @@ def _is_frame(cases: object) -> bool:
 def _judge_frame(judges: AnyJudge | Sequence[AnyJudge], frame: F, options: RunOptions) -> F:
     make_frame: Any = type(frame)
     rows: list[dict[str, object]] = []
+    places: list[int] = []
     in_order: RunOptions = {"ordered": True, **options}
+
+    def verdicts_so_far() -> Any:  # noqa: ANN401  a frame
+        return make_frame(rows, index=frame.index.take(places))
+
+    outputs = judge_rows(
+        judges, frame.to_dict("records"), in_order, lambda number, verdict: (number, verdict)
+    )
     try:
-        for verdict in in_a_thread(arun(judges, frame.to_dict("records"), **in_order)):
+        for number, verdict in in_a_thread(outputs):
             rows.append({"case_id": verdict.case_id, **row_of_verdict(verdict)})
+            places.append(number - 1)
     except ModelError as error:
-        error.verdicts = make_frame(rows)
+        error.verdicts = verdicts_so_far()
         raise
-    return cast("F", make_frame(rows))
+    return cast("F", verdicts_so_far())
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
@@ -463,8 +475,9 @@ def _judges_of_row(
     """
     row_names = as_plain(_judges_in(row))
     if isinstance(row_names, str):
-        row_names = read_list(row_names, str) or _split_names(row_names)
-        if not row_names:  # an empty cell of a table names nobody
+        listed_names = read_list(row_names, str)
+        row_names = _split_names(row_names) if listed_names is None else listed_names
+        if listed_names is None and not row_names:  # an empty cell of a table has no names
             return judges, {}
     if is_absent(row_names):
         return judges, {}
