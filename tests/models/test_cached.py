@@ -22,7 +22,7 @@ from command_line import ROW
 from formatter import sure
 from scripted_model import NamedModel
 
-from groundjudge import ModelError, Reply, ReplyError, Usage, Verdict, load_rubric, run
+from groundjudge import ModelError, Reply, ReplyError, Usage, Verdict, load, load_rubric, run
 from groundjudge.models.cached import CachedModel
 from groundjudge.types import Judge, Request
 
@@ -73,6 +73,14 @@ def test_different_request_makes_a_call(path: Path, other: dict[str, Any]) -> No
     judge = load_one(other.get("judge", "groundedness"), model=cached, parameters=other.get("parameters"))
     assert judge.evaluate(other.get("row", ROW)).error
     assert len(model.asked) == 1
+
+
+def test_a_stored_reply_keeps_what_the_model_said_of_it(path: Path) -> None:
+    judge = load("groundedness", model=CachedModel("offline", path))
+    case = {"query": "When?", "context": "We open at 9.", "response": "It costs 3 euros."}
+    first, second = judge.judge(case), judge.judge(case)
+    assert first.warnings == second.warnings == ("not_decided",)
+    assert (first.confidence, first.reason) == (second.confidence, second.reason)
 
 
 def test_case_id_and_threshold_are_not_part_of_the_key(path: Path) -> None:
@@ -147,7 +155,14 @@ def test_file_contains_the_reply_as_json(path: Path) -> None:
     judge_on(NamedModel(GOOD), path).judge(ROW)
     ((_, text),) = entries(path)
     assert "größer" in text
-    other_fields = {"finish_reason": "stop", "model": "m-2024", "refusal": None, "tokens": None}
+    other_fields = {
+        "finish_reason": "stop",
+        "model": "m-2024",
+        "refusal": None,
+        "tokens": None,
+        "warnings": [],
+        "limits": "",
+    }
     assert json.loads(text) == {"text": GOOD.text, **other_fields}
 
 

@@ -218,3 +218,5 @@ class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", s
     model: str | None
     refusal: str | None
     tokens: tuple[Token, ...] | None
+    warnings: tuple[str, ...] = ()
+    limits: str = ""
