@@ -434,6 +434,10 @@ MESSAGES: dict[str, tuple[Any, list[Message]]] = {
     "additional_kwargs": (turn("", additional_kwargs={"tool_calls": [AS_OPENAI]}), [ai("", F)]),
     "an invalid call": (AIMessage("", invalid_tool_calls=[BROKEN_CALL]), [ai("", BROKEN)]),
     "two equal calls": (turn("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [ai("", F, F)]),
+    "the id 1 ahead of no id": (
+        turn("", tool_calls=[{"id": 1, "name": "f", "args": {"a": 1}}, {"name": "f", "args": {"a": 1}}]),
+        [ai("", F, F)],
+    ),
     "a result before a text": (turn([RESULT, text("And?")]), [tool("9"), ai("And?")]),
     "a tool of the server's": (turn(SERVER_TOOL), [ai("", F), tool(json.dumps([SOURCE])), ai("a")]),
     "a text that cites": (turn([text("At "), text("9", citations=[SOURCE]), text(".")]), [ai("At 9.")]),

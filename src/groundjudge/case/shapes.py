@@ -348,9 +348,7 @@ def _list_calls(entry: Entry) -> list[Any]:
     for number, call in enumerate(calls):
         call_id = first_value(call, "id")
         # Calls without an id may be equal and are two calls all the same.
-        if not call_id:
-            call_id = number
-        call_by_id[call_id] = call
+        call_by_id[call_id or ("number", number)] = call
     return list(call_by_id.values())
 
 
