@@ -86,7 +86,7 @@ class JudgeCounts:
         if len(self.latencies) == 1:
             return [self.latencies[0], self.latencies[0]]  # `quantiles` needs two values
         seconds = sorted(self.latencies)
-        return [median(seconds), quantiles(seconds, n=20)[-1]]
+        return [median(seconds), quantiles(seconds, n=20, method="inclusive")[-1]]
 
     def levels(self, summary: Summary) -> list[dict[str, Any]]:
         """How often each level was given, by rising mean score; last those that come without a score."""
