@@ -134,7 +134,8 @@ def submit(
 
     `batch collect` fetches the verdicts.
 
-    A batch holds up to 50,000 requests or 200 MB; more become several batches. Equal requests are sent once.
+    A batch holds as many requests as the provider allows; more become several batches. Equal requests are
+    sent once.
     With --repeats and --panel, all votes are asked for at once.
 
     Without --refused, the first request is asked online: what the model refuses of its parameters is left out
