@@ -61,7 +61,10 @@ def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
             "query, which is given, but blank, and context, which is not given. Give context as",
         ),
         ({}, "; context as retrieval_context or retrieved_contexts or"),
-        ({"query": [("user", "")], "context": "c"}, "but blank. If it can be blank, as when a search finds"),
+        (
+            {"query": [("user", "")], "context": "c"},
+            "but blank. If it may be blank, for example when a search finds",
+        ),
         ({"query": ""}, 'nothing, pass may_be_empty=["query"]. The case has: query'),
     ],
     ids=[

@@ -141,7 +141,10 @@ def test_the_message_about_blank_inputs_names_the_options_that_help(command: Inv
     run = ("run", file_of(NEITHER), "--model", "m", "--judge", "mine.md", "--out", "-")
     failed = command(*run)
     options = "-O may_be_empty=query,topic"
-    assert f"If it can be blank, as when a search finds nothing, pass {options}. The case" in failed.stderr
+    assert (
+        f"If it may be blank, for example when a search finds nothing, pass {options}. The case"
+        in failed.stderr
+    )
     assert 'may_be_empty=["' not in failed.stderr
     (verdict,) = verdicts_in(failed.stdout)
     assert verdict.error is not None

@@ -51,7 +51,7 @@ def test_a_budget_is_still_named_by_its_option(invoke: Invoke, file_of: FileOf) 
     [
         pytest.param(
             ["run", "cases.csv", "--judge", "groundness", "--model", "offline"],
-            "there is no judge 'groundness', and no file of that name, did you mean 'groundedness'? the",
+            "there is no judge 'groundness' and no file with that name, did you mean 'groundedness'? the",
             id="a judge",
         ),
         pytest.param(
@@ -108,7 +108,7 @@ def test_a_notice_on_a_prompt_is_one_line(tmp_path: Path) -> None:
     front_matter = "id: 1\nreply: {format: plain}\nscale: {worst: 1, best: 5}"
     (tmp_path / "mine.md").write_text(f"---\n{front_matter}\n---\nRate {{{{response}}}}")
     result = run_command("judges", "mine.md", cwd=tmp_path)
-    assert result.stderr == "groundjudge: mine.md: nothing reads the keys id, which other tools write\n"
+    assert result.stderr == "groundjudge: mine.md: these keys of other tools are ignored: id\n"
 
 
 # --- help -----------------------------------------------------------------------------------------

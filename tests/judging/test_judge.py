@@ -264,7 +264,7 @@ def test_a_response_that_may_be_under_another_name_is_to_be_named_before_its_row
         {"query": "When?", "context": "c", **changes}
     )
     assert verdict.error
-    remedy = "If it has another name, call it response, or name its path with `fields`, where"
+    remedy = "If it has another name, rename it to response, or give its path in `fields`, where"
     assert (remedy in verdict.error.message) == names_the_remedy
     assert "`empty_response`" in verdict.error.message
 
@@ -302,7 +302,7 @@ def test_missing_field_is_named_without_a_call(name: str) -> None:
     [
         pytest.param(
             {"frage": "When?"},
-            "customerQuery or input, or name its path with `fields`, where",
+            "customerQuery or input, or give its path in `fields`, where",
             id="another key",
         ),
         pytest.param(
@@ -591,7 +591,7 @@ def chain_model(_: object) -> str:
         ),
         pytest.param(
             "You are a judge.\nRate {{response}}." * 99,
-            "'You are a judge.' begins a prompt's text: save the text as a file",
+            "'You are a judge.' is the start of a prompt's text: save the text to a file",
             id="the text of a prompt",
         ),
     ],
@@ -603,7 +603,7 @@ def test_what_is_in_the_place_of_a_judge_is_named_with_what_belongs_there(judge:
 
 def test_a_rubric_is_loaded_from_a_name_or_a_path_only() -> None:
     judge: Any = load("groundedness", model="offline")
-    with pytest.raises(PromptError, match=r"unknown_judge: a rubric is loaded by .*, not from Judge"):
+    with pytest.raises(PromptError, match=r"unknown_judge: load a rubric by .*, not from Judge"):
         load_rubric(judge)
 
 
@@ -737,7 +737,7 @@ def test_a_message_that_was_cut_off_gives_no_verdict(message: object) -> None:
         pytest.param(
             returns(4),
             "failed",
-            "returned an object of the class int, which holds no reply",
+            "returned an object of class int, which contains no reply",
             id="returns a number",
         ),
     ],

@@ -62,7 +62,7 @@ def test_choices_that_differ_are_no_verdict(contents: Any, outcome: str, as_obje
     if outcome == "ambiguous":
         assert verdict.attempts == 2
         assert verdict.error
-        assert "answers that differ: ask for one choice" in verdict.error.message
+        assert "different answers: ask for one choice" in verdict.error.message
 
 
 @pytest.mark.parametrize(

@@ -250,9 +250,9 @@ def test_what_is_returned_is_read_by_its_form(kind: str, answer: Any, expected: 
     ("answer", "message"),
     [
         pytest.param(GEMINI, "a mapping with the keys candidates, usageMetadata, which", id="Gemini"),
-        pytest.param({}, "returned an empty mapping, which holds no reply", id="empty mapping"),
-        pytest.param(4, "returned an object of the class int, which holds no reply", id="number"),
-        pytest.param(SimpleNamespace(text=GOOD), "object of the class SimpleNamespace", id="object"),
+        pytest.param({}, "returned an empty mapping, which contains no reply", id="empty mapping"),
+        pytest.param(4, "returned an object of class int, which contains no reply", id="number"),
+        pytest.param(SimpleNamespace(text=GOOD), "object of class SimpleNamespace", id="object"),
         pytest.param({"error": {"message": "no", "code": 429}}, "returned an error: no", id="error"),
     ],
 )

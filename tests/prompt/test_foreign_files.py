@@ -112,8 +112,8 @@ FOREIGN: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize(("text", "options", "reply", "expected"), FOREIGN.values(), ids=FOREIGN)
-@pytest.mark.filterwarnings("ignore:.*nothing reads the keys title, temperature")
-@pytest.mark.filterwarnings("ignore:.*the model is sent {a}, {it} as it stands")
+@pytest.mark.filterwarnings("ignore:.*keys of other tools are ignored")
+@pytest.mark.filterwarnings("ignore:.*the model is sent {a}, {it} literally")
 def test_file_of_another_tool_is_a_judge(
     tmp_path: Path, text: str, options: dict[str, Any], reply: str, expected: tuple[Any, ...]
 ) -> None:

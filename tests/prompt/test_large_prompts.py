@@ -17,7 +17,7 @@ FRONT_MATTER = {
     "merged mappings": ("a: &a {b: 1}\nc: {<<: *a}", "aliases"),
     "a value in itself": ("a: &a [*a]", "aliases"),
     "items": (f"tags: [{'x, ' * 20_000}]", "more than 10000 values"),
-    "mappings": (f"a: {'{b: ' * 90_000}", "more than 50 values in each other"),
+    "mappings": (f"a: {'{b: ' * 90_000}", "nested more than 50 levels deep"),
 }
 
 
@@ -34,9 +34,9 @@ def test_anchors_without_aliases_are_read() -> None:
 def test_a_prompt_that_is_too_long_is_an_error(tmp_path: Path) -> None:
     text = "{{response}}".ljust(MAX_PROMPT + 1, "x")
     (tmp_path / "long.prompty").write_text(text)
-    with pytest.raises(PromptError, match="at most 1048576 characters"):
+    with pytest.raises(PromptError, match="the limit is 1048576 characters"):
         Prompt.parse(text)
-    with pytest.raises(PromptError, match="at most 1048576 characters") as caught:
+    with pytest.raises(PromptError, match="the limit is 1048576 characters") as caught:
         Prompt.from_file(tmp_path / "long.prompty")
     assert caught.value.code == "unreadable_prompt"
     assert Prompt.parse(text[:MAX_PROMPT]).name == "prompt"

@@ -97,13 +97,13 @@ def test_byte_order_mark_and_line_endings_do_not_matter() -> None:
 
 FRONT, BODY = FILE[4:].split("---\n")
 HEAD, PLACE = "bad_front_matter", "unknown_placeholder"
-CHOSEN = "the model is chosen in code or by --model"
+CHOSEN = "choose the model in code or with --model"
 BROKEN: dict[str, tuple[str, str, str, str]] = {
     # mistake: (text of the file, its replacement, error code, part of the message)
     "YAML": ("version: 1.2.0", "version: [1", HEAD, "not valid YAML"),
     "YAML with objects": ("version: 1.2.0", "version: !!python/object:x {}", HEAD, "not valid YAML"),
     "a list as front matter": (FRONT, "- name: x\n", HEAD, "mapping"),
-    "no end of the front matter": ("---\nsystem:", "system:", HEAD, "no end"),
+    "no end of the front matter": ("---\nsystem:", "system:", HEAD, "never ends"),
     "a parameter": (
         "threshold:",
         "temperature: 0\nthreshold:",

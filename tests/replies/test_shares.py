@@ -471,7 +471,7 @@ CANNOT: dict[str, tuple[dict[str, Any], str]] = {
     "parts": ({"name": "passage_quality"}, "a place for the shares"),
     "too many values and no levels": (
         {"scale": HUNDRED, "levels": {}, "not_applicable": ()},
-        "labels, at most 20",
+        "labels, up to 20",
     ),
 }
 

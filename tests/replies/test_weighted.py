@@ -428,7 +428,7 @@ UNWEIGHABLE = (
 
 @pytest.mark.parametrize("scale", UNWEIGHABLE, ids=str)
 def test_scale_whose_values_a_token_cannot_tell_apart_is_refused(scale: Scale) -> None:
-    with pytest.raises(PromptError, match="labels or at most 20 whole numbers") as caught:
+    with pytest.raises(PromptError, match="labels or up to 20 whole numbers") as caught:
         rubric_of("plain", scale)
     assert caught.value.code == "bad_weighted"
 

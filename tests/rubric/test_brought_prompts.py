@@ -32,7 +32,7 @@ REPLIES = {
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("title", [pytest.param("", id="no front matter"), "title: Mine\n"])
-@pytest.mark.filterwarnings("ignore:.*nothing reads the keys", "ignore:.*its text never mentions")
+@pytest.mark.filterwarnings("ignore:.*keys of other tools are ignored", "ignore:.*its text never mentions")
 def test_what_the_message_says_to_paste_makes_a_judge(tmp_path: Path, name: str, title: str) -> None:
     path = tmp_path / "brought.prompty"
     text = "Rate {{response}} by {{context}}"
@@ -71,7 +71,7 @@ def test_sentences_have_numbers_only_in_context_and_response(tmp_path: Path, tex
 def test_scales_for_numbers_and_labels_are_named_where_one_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "brought.md"
     path.write_text("---\nreply: {format: tags, value: grade}\n---\n0 to 10: <grade>8</grade> {{response}}")
-    with pytest.raises(PromptError, match=r"no_scale.*\{worst: 1, best: 5\}, .*\{choices: "):
+    with pytest.raises(PromptError, match=r"no_scale.*\{worst: 1, best: 5\}; .*\{choices: "):
         load_rubric(path)
 
 
@@ -105,13 +105,13 @@ def test_keys_of_other_tools_are_ignored_with_one_notice(tmp_path: Path) -> None
     path = tmp_path / "mine.md"
     keys = "id: 3\ntitle: T\nauthor: A\ntags: [a]\nreply: {format: plain}\nscale: {worst: 0, best: 1}"
     path.write_text(f"---\n{keys}\n---\nRate {{{{response}}}}")
-    assert notices(path) == ["nothing reads the keys id, title, author, which other tools write"]
+    assert notices(path) == ["these keys of other tools are ignored: id, title, author"]
     path.write_text(f"---\n{keys}\ntreshold: 1\n---\nRate {{{{response}}}}")
     with pytest.raises(PromptError, match="unknown key treshold, did you mean 'threshold'"):
         load_rubric(path)
 
 
-LITERAL = "as it stands, for no field of a case has that name"
+LITERAL = "literally, because no field of a case has that name"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_braces_that_hold_no_field_are_warned_of(tmp_path: Path, text: str, lite
 
 
 SCALE = Scale(worst=1, best=5)
-NEVER = "where the verdict is looked for in replies: ask for it there, or correct `reply:`"
+NEVER = "where replies must give the verdict: ask for it there, or correct `reply:`"
 
 
 @pytest.mark.parametrize(

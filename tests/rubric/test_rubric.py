@@ -127,7 +127,7 @@ class Incomplete:
     "candidate", [Incomplete(), Incomplete, "tags", 4], ids=["object", "class", "name", "number"]
 )
 def test_object_that_is_not_a_format_is_refused_with_its_missing_members(stars: Path, candidate: Any) -> None:
-    with pytest.raises(PromptError, match=r"is not a reply format, it lacks .*write") as caught:
+    with pytest.raises(PromptError, match=r"is not a reply format: it lacks .*write") as caught:
         load_rubric(stars, reply=candidate, scale=TO_TEN)
     assert caught.value.code == "bad_reply_format"
 
@@ -143,7 +143,9 @@ def test_object_that_is_not_a_format_is_refused_with_its_missing_members(stars: 
     ],
 )
 def test_levels_that_leave_values_without_a_label_are_refused(levels: Any, scale: Scale) -> None:
-    with pytest.raises(PromptError, match=r"bad_levels: .* values above \d have no label: end at 5"):
+    with pytest.raises(
+        PromptError, match=r"bad_levels: .* values above \d have no label: end the last level at 5"
+    ):
         load_rubric("groundedness", levels=levels, scale=scale, not_applicable=[], weighted=False)
     all_levels: Any = {**levels, 5: "the last"}
     rubric = load_rubric("groundedness", levels=all_levels, scale=scale, not_applicable=[], weighted=False)
@@ -203,7 +205,7 @@ def test_parameter_of_the_request_in_a_run_belongs_to_load() -> None:
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, 3, float("nan"), "0.5", True])
 def test_threshold_out_of_range_is_refused(threshold: Any) -> None:
-    with pytest.raises(PromptError, match="threshold must lie on the score"):
+    with pytest.raises(PromptError, match="threshold must be a score from 0 to 1"):
         load_rubric("groundedness", threshold=threshold)
 
 

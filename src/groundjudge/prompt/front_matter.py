@@ -169,7 +169,9 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     if match is None:
         return FrontMatter(), text
     if match["head"] is None:
-        raise PromptError("bad_front_matter", "the front matter has no end: add a second line of ---")
+        raise PromptError(
+            "bad_front_matter", "the front matter never ends: close it with a second line of ---"
+        )
     # A copy of its own for each judge: what is changed in one shows in no other.
     return _read_front_matter(match["head"]).model_copy(deep=True), match["body"]
 
@@ -261,11 +263,11 @@ def _refuse_growing_yaml(events: Iterable[Any]) -> None:
         elif isinstance(event, CollectionEndEvent):
             depth -= 1
         if isinstance(event, AliasEvent):
-            fault = f"aliases (*{event.anchor}) are not read: write the value out"
+            fault = f"aliases (*{event.anchor}) are not supported: write the value out"
         elif number > MAX_VALUES:
             fault = f"it has more than {MAX_VALUES} values"
         elif depth > DEEPEST:
-            fault = f"it has more than {DEEPEST} values in each other"
+            fault = f"its values are nested more than {DEEPEST} levels deep"
         else:
             continue
         message = f"{fault}{event.start_mark}"
@@ -364,7 +366,7 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
         hint = ""
         # Other tools have a model's name and its endpoint there.
         if any(key.startswith("model.") for key in unknown_keys):
-            hint = "; the model is chosen in code or by --model"
+            hint = "; choose the model in code or with --model"
         raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown_keys)}{hint}")
 
 

@@ -39,7 +39,7 @@ CUSTOM_NAME = compile_when_used(r"[A-Za-z][A-Za-z0-9_-]*")
 MAX_PROMPT = 2**20
 """Characters of a prompt file. It is sent with every case; the longest of the library has some thousands."""
 
-NAME_THE_PATH = "or name its path with `fields`, where that is an option"
+NAME_THE_PATH = "or give its path in `fields`, where that option exists"
 """What else can be done about a field with another name: commands and most adapters have `fields`."""
 
 Section = tuple[str, tuple[str, ...]]
@@ -95,7 +95,7 @@ class Prompt(Frozen):
             PromptError: as for `from_file`.
         """
         if len(text) > MAX_PROMPT:
-            message = f"{path}: a prompt file has at most {MAX_PROMPT} characters"
+            message = f"{path}: the prompt file is too long: the limit is {MAX_PROMPT} characters"
             raise PromptError("unreadable_prompt", message, path)
         # Git and editors change line ends and the mark at the beginning, which must not change the hash.
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
@@ -197,7 +197,7 @@ class Prompt(Frozen):
             message += f", {NAME_THE_PATH}." if case.has_other_keys() else "."
         if can_be_empty:
             option = f"may_be_empty={json.dumps(can_be_empty)}"
-            message += f" If it can be blank, as when a search finds nothing, pass {option}."
+            message += f" If it may be blank, for example when a search finds nothing, pass {option}."
         message += f" The case has: {name_list(case.field_names()) or 'nothing'}"
         raise CaseError("missing_field", message, missing[0].field)
 
@@ -312,7 +312,7 @@ def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
     "system:\nJudge.\nuser:\nQ: {{query}}" -> (("system", ("Judge.",)), ("user", ("Q: ", "query", ""))).
     """
     if "{%" in body:
-        message = "{% … %} is not supported: a prompt is plain text with placeholders"
+        message = "{% … %} is not supported: write plain text with placeholders"
         raise PromptError("template_language", message)
     pieces = ROLE.split(body)  # the text before the first role, a role, its text, a role, its text, ...
     texts: list[tuple[str, str]] = []
@@ -350,7 +350,7 @@ def _check_inputs(front_matter: FrontMatter, placeholders: Collection[str]) -> t
             _check_custom_name(prompt_input.name, placeholders, is_declared=is_declared)
     for name in placeholders:
         if name not in names:
-            message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
+            message = f"the placeholder {name!r} is not under `inputs`: declare it there, or remove it"
             raise PromptError("unknown_placeholder", message)
     for name in names:
         if name not in placeholders:
@@ -379,10 +379,10 @@ def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared:
     elif not is_declared:
         # Declared inputs take the place of those that placeholders name: all of them are listed.
         inputs = ", ".join(f"{{name: {placeholder}}}" for placeholder in placeholders)
-        fault = f"if it is a custom input, put this into the front matter: inputs: [{inputs}]"
+        fault = f"if it is a custom input, add this to the front matter: inputs: [{inputs}]"
     elif name not in placeholders:
         fault = "the text has no placeholder for it"
     else:
         return
-    message = f"is not a field of a case: {fault}; the fields' names are: {', '.join(FIELD_NAMED)}"
+    message = f"is not a field of a case: {fault}; the fields are: {', '.join(FIELD_NAMED)}"
     raise PromptError("unknown_input", f"the input {name!r} {message}")

@@ -1,4 +1,4 @@
-"""Reply formats: each says where its places are, and one reading reads them all (see `reading`)."""
+"""Reply formats: each says where its places are, and `reading` reads them all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMATS: Mapping[str, Callable[..., Format]] = {
     "scorecard": Scorecard,
     "tags": Tags,
 }
-"""What makes each format, by the name that prompt files use; its parameters are the options of the format."""
+"""What makes each format, by its name in prompt files; its parameters are the format's options."""
 
 FORMAT_EXAMPLES: Mapping[str, str] = {
     "tags": """\
@@ -39,7 +39,7 @@ reply: {format: json, value: score, reason: reasoning}
 scale: {worst: 0, best: 1}
 """,
     "line": """\
-# prose, then the verdict on a line of its own: Final verdict: Consistent
+# prose, then the verdict on a separate line: Final verdict: Consistent
 reply: {format: line, name: Final verdict}
 scale: {choices: {Consistent: 1, Inconsistent: 0}}
 """,
@@ -49,27 +49,27 @@ reply: {format: plain}
 scale: {choices: {"yes": 1, "no": 0}}
 """,
     "banded": """\
-# the lines Analysis:, Level: and Score:, where each level is a range of scores
+# the lines Analysis:, Level: and Score:, each level being a range of scores
 reply: {format: banded}
 scale: {worst: 0, best: 100}
 """,
     "scorecard": """\
-# for each sentence the lines Statement Sentence:, Supporting Evidence: and Score:
+# the lines Statement Sentence:, Supporting Evidence: and Score: for each sentence
 reply: {format: scorecard}
 scale: {worst: 0, best: 10}
 """,
     "numbered": """\
-# a line for each sentence, and one for all: 3 | 12, 14 | it is 31 metres high, not 37 | 4
+# a line for each sentence, and one for the whole response: 3 | 12, 14 | it is 31 metres high, not 37 | 4
 reply: {format: numbered}
 scale: {worst: 0, best: 10}
 """,
     "adjacent": """\
-# for each part the lines RECALL_Reasoning:, RECALL_Formula: and RECALL_Weighted_Summed_Score:
+# the lines RECALL_Reasoning:, RECALL_Formula: and RECALL_Weighted_Summed_Score: for each part
 reply: {format: adjacent, names: [recall, precision]}
 scale: {worst: 1, best: 5}
 """,
 }
-"""For each format when to take it, and front matter to paste into a prompt file and to adapt."""
+"""When to use each format, and front matter to copy to a prompt file and adapt."""
 
 __all__ = ["Adjacent", "Banded", "Json", "Labelled", "Line", "Numbered", "Plain", "Scorecard", "Tags"]
 __all__ += ["Expectation", "Format", "Marks", "PartReading", "Place", "PlacedFormat", "Reader", "Reading"]

@@ -25,8 +25,8 @@ def check_answers(reply: Reply) -> None:
     """
     if reply.other_texts:
         wording = (
-            f"the request has {len(reply.other_texts) + 1} answers that differ: ask for one choice (`n`), "
-            "and give the results of one batch"
+            f"the request has {len(reply.other_texts) + 1} different answers: ask for one choice (`n`), "
+            "and pass the results of a single batch"
         )
         raise ReplyError("ambiguous", reply.text, wording)
 
@@ -54,7 +54,7 @@ def check_places(
         ReplyError: `ambiguous`.
     """
     if shares is not None and shares.get(name_of(reading, scale, levels), 0.0) < max(shares.values()):
-        wording = "the score is not the value with the largest share"
+        wording = "the score is not the value that has the largest share"
         raise ReplyError("ambiguous", reply.text, wording, (write_value(reading), reading.shares))
     label = reading.label or label_of(reading.value, levels)
     has_witness = shares is not None or label in find_levels(reading.level, levels)
@@ -63,7 +63,7 @@ def check_places(
     verdicts: tuple[Reading | PartReading, ...] = reading.parts or (reading,)
     for verdict in verdicts:
         if verdict.value is not None and may_be_fraction(verdict.value):
-            wording = "a number between 0 and 1 on a scale to 100 may be a fraction or a percentage"
+            wording = "on a scale up to 100, a number between 0 and 1 may be a fraction or a percentage"
             raise ReplyError("ambiguous", reply.text, wording, (write_value(verdict),), is_misplaced=True)
 
 

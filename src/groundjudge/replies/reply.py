@@ -105,10 +105,10 @@ class NoReplyError(TypeError):
     """
 
     def __init__(self, body: object) -> None:
-        what = f"an object of the class {type(body).__name__}"
+        what = f"an object of class {type(body).__name__}"
         if is_mapping(body):
             what = f"a mapping with the keys {name_list(body)}" if body else "an empty mapping"
-        super().__init__(f"{what}, which holds no reply in a known form: {REPLIES}")
+        super().__init__(f"{what}, which contains no reply in a known format: {REPLIES}")
         self.body = body
 
 

@@ -99,7 +99,7 @@ def _response_message(prompt: Prompt, code: str, case: Case) -> str:
         fault += f", and no {' and no '.join(missing_fields)} either"
     # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
     if code == "no_response" and case.has_other_keys() and not case.hint("response"):
-        fault += f". If it has another name, call it response, {NAME_THE_PATH}"
+        fault += f". If it has another name, rename it to response, {NAME_THE_PATH}"
     return (
         f"{prompt.name}: {fault}. "
         "A crashed application must not look like a good one: set "

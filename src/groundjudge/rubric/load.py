@@ -48,9 +48,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     prompt = Prompt.from_file(_find_prompt_file(name))
     front_matter = prompt.front_matter
     if front_matter.offline is not None and front_matter.offline not in names():
-        fault = (
-            f"offline: {front_matter.offline!r} is no judge of the library, which are {', '.join(names())}"
-        )
+        fault = f"offline: {front_matter.offline!r} is not one of the library's judges: {', '.join(names())}"
         raise prompt_error("bad_front_matter", prompt, fault)
     settings: dict[str, Any] = {}
     for option in declared_options(RubricOptions):
@@ -62,8 +60,8 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     settings.update(read_settings(options, front_matter.weighted))
     if settings["scale"] is None:
         fault = (
-            "scale is missing: put it into the file, or pass a Scale in code. For numbers it reads "
-            "scale: {worst: 1, best: 5}, for labels scale: {choices: {supported: 1, unsupported: 0}}"
+            "scale is missing: add it to the file, or pass a Scale in code. For numbers, write "
+            "scale: {worst: 1, best: 5}; for labels, scale: {choices: {supported: 1, unsupported: 0}}"
         )
         raise prompt_error("no_scale", prompt, fault)
     example = front_matter.example_reply
@@ -81,7 +79,7 @@ def _find_problems(rubric: Rubric) -> list[str]:
     problems: list[str] = []
     ignored_keys = rubric.prompt.front_matter.ignored_keys
     if ignored_keys:
-        problems.append(f"nothing reads the keys {', '.join(ignored_keys)}, which other tools write")
+        problems.append(f"these keys of other tools are ignored: {', '.join(ignored_keys)}")
     labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # no format has to tell them
     literal_names: list[str] = []
     text = rubric.prompt.text
@@ -90,15 +88,15 @@ def _find_problems(rubric: Rubric) -> list[str]:
             literal_names.append(f"{{{name}}}")
     if literal_names:
         problems.append(
-            f"the model is sent {', '.join(literal_names)} as it stands, for no field of a case has that "
-            "name: give each placeholder a field's name, or declare it under `inputs:`"
+            f"the model is sent {', '.join(literal_names)} literally, because no field of a case has that "
+            "name: rename each placeholder to a field, or declare it under `inputs:`"
         )
     if rubric.structured == "always":
         labels = ()  # the schema that is sent along names the keys
     if labels and not any(_is_mentioned(label, _fold_text(text)) for label in labels):
         problems.append(
-            f"its text never mentions {' or '.join(labels)}, where the verdict is looked for in replies: ask "
-            "for it there, or correct `reply:`"
+            f"its text never mentions {' or '.join(labels)}, where replies must give the verdict: ask for it "
+            "there, or correct `reply:`"
         )
     return problems
 
@@ -121,12 +119,12 @@ def _find_prompt_file(name: str | Path) -> Path:
     """
     if not isinstance(name, str) and not hasattr(name, "__fspath__"):
         kind = type(name).__name__
-        message = f"a rubric is loaded by its judge's name or the path of a prompt file, not from {kind}"
+        message = f"load a rubric by its judge's name or the path of a prompt file, not from {kind}"
         raise PromptError("unknown_judge", message, kind)
     # A path may have any character, but none has a placeholder and lines.
     if "\n" in str(name):
         first_line = str(name).strip().partition("\n")[0][:60]
-        message = f"{first_line!r} begins a prompt's text: save the text as a file, and pass the file's path"
+        message = f"{first_line!r} is the start of a prompt's text: save the text to a file and pass its path"
         raise PromptError("unknown_judge", message, first_line)
     path = Path(name)
     if str(name) in names():  # before any file of that name in the working folder
@@ -134,9 +132,9 @@ def _find_prompt_file(name: str | Path) -> Path:
     if not path.is_file():
         hint = did_you_mean(str(name), names()) or ";"
         if "," in str(name):  # a row may name several so, and an option may not
-            hint = ": name each judge by itself;"
+            hint = ": name each judge separately;"
         judges = ", ".join(names())
-        message = f"there is no judge {str(name)!r}, and no file of that name{hint} the judges are: {judges}"
+        message = f"there is no judge {str(name)!r} and no file with that name{hint} the judges are: {judges}"
         raise PromptError("unknown_judge", message, str(name))
     return path
 
@@ -145,15 +143,15 @@ def _read_format(prompt: Prompt) -> Format:
     """Make the reply format that a prompt file names."""
     if prompt.front_matter.reply is None:
         fault = (
-            "reply is missing: add it, or in Python pass a format. Find the reply that the prompt asks for, "
-            "put its two lines into the front matter, between two lines of --- at the top of the file, and "
-            "give them the prompt's own names and scale:\n\n" + "\n".join(FORMAT_EXAMPLES.values())
+            "reply is missing: add it, or pass a format in Python. Find below the kind of reply that the "
+            "prompt asks for, copy its two lines to the front matter (between two lines of --- at the top of "
+            "the file), and adapt the names and the scale:\n\n" + "\n".join(FORMAT_EXAMPLES.values())
         )
         raise prompt_error("no_reply_format", prompt, fault)
     options = dict(prompt.front_matter.reply)
     format_name = str(options.pop("format", None))
     if format_name not in FORMATS:
-        fault = f"reply.format: unknown format {format_name!r}, the formats are {', '.join(FORMATS)}"
+        fault = f"reply.format: unknown format {format_name!r}; the formats are {', '.join(FORMATS)}"
         raise prompt_error("unknown_reply_format", prompt, fault)
     types, adapter = _format_options(format_name)
     if options.keys() <= types.keys():

@@ -81,7 +81,7 @@ def is_deadline(value: object) -> bool:
 
 COUNT: Shape = (is_count, "a whole number, 0 or more")
 TRUE_OR_FALSE: Shape = (_is_bool, "True or False")
-INPUT_NAMES: Shape = (_is_name_list, "a list of inputs' names")
+INPUT_NAMES: Shape = (_is_name_list, "a list of input names")
 NUMBERS: Shape = (_is_number_list, "a list of numbers")
 
 
@@ -93,7 +93,7 @@ class PromptOptions(TypedDict, total=False):
         Mapping[str, Any] | None,
         Option(
             "what the prompt file says",
-            "Sampling parameters by their names in the chat completions API, added to the file's.",
+            "Sampling parameters, named as in the chat completions API; added to the file's.",
             (is_mapping, "a mapping, as in {'temperature': 0}"),
         ),
     ]
@@ -104,7 +104,7 @@ class PromptOptions(TypedDict, total=False):
         Scale | None,
         Option(
             "what the prompt file says",
-            "The numbers or the labels that a reply may give.",
+            "The numbers or labels that a reply may give.",
             command_line="none",
         ),
     ]
@@ -112,7 +112,7 @@ class PromptOptions(TypedDict, total=False):
         Mapping[float, str] | None,
         Option(
             "what the prompt file says",
-            "Labels by the highest value that bears them.",
+            "The label of each level, by the level's highest value.",
             (_is_levels, "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}"),
         ),
     ]
@@ -124,23 +124,24 @@ class PromptOptions(TypedDict, total=False):
         Passes | None,
         Option(
             "what the prompt file says",
-            "Which score the threshold applies to: score, the headline, or weakest, the lowest of the parts.",
+            "Which score the threshold applies to: score (the headline), or weakest (the lowest of the "
+            "parts).",
         ),
     ]
     empty_response: Annotated[
         EmptyResponse | None,
         Option(
             "error",
-            "What becomes of a case whose response is missing or blank: an error, which is what a crashed "
-            "application deserves; not_applicable; or the worst score, 0.",
+            "What happens to a case whose response is missing or blank: error, because the application has "
+            "probably crashed; not_applicable; or worst, a score of 0.",
         ),
     ]
     may_be_empty: Annotated[
         Sequence[str] | None,
         Option(
             "what the prompt file says",
-            "Names of inputs that must be given but may be blank, such as the context where a search finds "
-            "nothing; added to the file's.",
+            "Inputs that must be given but may be blank, such as the context when a search finds nothing; "
+            "added to the file's.",
             INPUT_NAMES,
         ),
     ]
@@ -148,7 +149,7 @@ class PromptOptions(TypedDict, total=False):
         Sequence[str] | None,
         Option(
             "what the prompt file says",
-            "Names of inputs that need not be given, added to the file's.",
+            "Inputs that can be left out; added to the file's.",
             INPUT_NAMES,
         ),
     ]
@@ -156,9 +157,9 @@ class PromptOptions(TypedDict, total=False):
         Weighted | None,
         Option(
             "what the prompt file says",
-            "Whether the score is the mean over all values, each by its probability: stated, by the shares "
-            "that the reply states; true, by the probabilities of the tokens, which the endpoint must "
-            "return; false, the value alone.",
+            "Whether the score is the mean of all values, weighted by their probabilities: stated uses the "
+            "shares that the reply states; true uses token probabilities, which the endpoint must return; "
+            "false uses the value alone.",
             (_is_weighted, "'stated', True or False"),
         ),
     ]
@@ -166,7 +167,7 @@ class PromptOptions(TypedDict, total=False):
         Structured | None,
         Option(
             "reask",
-            "When a JSON format asks the endpoint for its schema: reask, after an unreadable reply; always; "
+            "When to ask the endpoint for a JSON format's schema: reask (after an unreadable reply), always "
             "or never.",
         ),
     ]
@@ -174,8 +175,8 @@ class PromptOptions(TypedDict, total=False):
         bool | None,
         Option(
             "true",
-            'Whether the title "Tool Result: ..." makes a mapping without a kind a tool result; false where '
-            "others than the application write titles.",
+            'Whether a mapping without a kind is a tool result if its title is "Tool Result: ..."; set it to '
+            "false if anyone but the application can write titles.",
             TRUE_OR_FALSE,
         ),
     ]
@@ -183,8 +184,8 @@ class PromptOptions(TypedDict, total=False):
         bool | None,
         Option(
             "false",
-            "Whether the citations of a response are checked, such as [2]: does that document bear the "
-            "sentence out? It takes no call; only for judges that name the source's sentences by number.",
+            "Whether to check the citations of a response, such as [2]: does that document support the "
+            "sentence? It takes no extra call; only for judges that cite the source's sentences by number.",
             TRUE_OR_FALSE,
         ),
     ]
@@ -197,7 +198,7 @@ class RubricOptions(PromptOptions, total=False):
         float | None,
         Option(
             "what the prompt file says",
-            "The lowest score, 0..1, with which a verdict passes.",
+            "The lowest score, 0..1, that passes.",
             command_line="flag",
         ),
     ]
@@ -250,7 +251,7 @@ def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -
         if option == nearest[0]:
             return f"unknown option {option!r}: it is a parameter of the model's request, so pass {remedy}"
         return f"unknown option {option!r}, did you mean {remedy}?"
-    hint = did_you_mean(option, names) or ";"
+    hint = did_you_mean(option, names) or "."
     return f"unknown option {option!r}{hint} The options are: {name_list(names, option)}"
 
 

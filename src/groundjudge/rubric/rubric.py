@@ -261,16 +261,17 @@ class Rubric:
         if self.format.numbers_sentences:
             _check_numbered_inputs(self)
         elif self.citations:
-            fault = "citations: only a judge that names the source's sentences by number can check them"
+            fault = "citations: only a judge that cites the source's sentences by number can check them"
             raise prompt_error("bad_citations", self.prompt, f"{fault}: use statement_groundedness")
         for value in (*self.levels, *self.not_applicable):
             if not self.scale.holds(value):
                 fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
-                fault += ": give some that fit"
+                fault += ": use values on the scale"
                 raise prompt_error("bad_levels", self.prompt, fault)
         last_value = max(self.scale.worst, self.scale.best)
         if self.levels and max(self.levels) < last_value:
-            fault = f"levels: values above {max(self.levels):g} have no label: end at {last_value:g}"
+            fault = f"levels: values above {max(self.levels):g} have no label"
+            fault += f": end the last level at {last_value:g}"
             raise prompt_error("bad_levels", self.prompt, fault)
         # Lists and unsorted levels are taken too; the fields of a frozen dataclass are set like this.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
@@ -588,8 +589,8 @@ def _check_format(candidate: object) -> None:
     if missing:
         kind = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
         formats = ", ".join(map(str.capitalize, FORMATS))
-        lacks = f"it lacks {', '.join(missing)}: pass one of {formats}, or an object that has them"
-        raise PromptError("bad_reply_format", f"reply: {kind} is not a reply format, {lacks}", kind)
+        lacks = f"it lacks {', '.join(missing)}. Pass one of {formats}, or an object that has all members"
+        raise PromptError("bad_reply_format", f"reply: {kind} is not a reply format: {lacks}", kind)
 
 
 def _check_numbers(scale: object, threshold: object) -> None:
@@ -598,7 +599,7 @@ def _check_numbers(scale: object, threshold: object) -> None:
         message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
         raise PromptError("bad_scale", message, str(scale))
     if not is_number(threshold) or not 0 <= threshold <= 1:
-        message = f"threshold must lie on the score, 0..1, not {threshold!r}"
+        message = f"threshold must be a score from 0 to 1, not {threshold!r}"
         raise PromptError("bad_threshold", message, str(threshold))
 
 
@@ -608,7 +609,7 @@ def _check_numbered_inputs(rubric: Rubric) -> None:
     if "context" not in types or types.get("response") != "text":
         fault = (
             f"the format {type(rubric.format).__name__} numbers the sentences of context and response: show "
-            "both in the prompt, {{context}} and {{response}}, the response with the type text"
+            "both in the prompt, {{context}} and {{response}}, and give the response the type text"
         )
         raise prompt_error("bad_reply_format", rubric.prompt, fault)
 
@@ -635,17 +636,17 @@ def _check_choices(rubric: Rubric) -> None:
 def _check_weighted(rubric: Rubric) -> None:
     """Make sure that there is something to weigh a score by."""
     is_stated = rubric.weighted == "stated"
-    few_numbers = f"at most {MAX_VALUES} whole numbers from 0"
+    few_numbers = f"up to {MAX_VALUES} whole numbers from 0"
     needs = ""
     if is_stated and not has_shares(rubric.format):
         example = "`reply: {format: tags, shares: S3}`"
         needs = (
-            f"a place for the shares in the reply: name it (as in {example}), and let the prompt ask for it"
+            f"a place for the shares in the reply: name it (as in {example}), and ask for it in the prompt"
         )
     elif is_stated and not can_be_shared(rubric.scale, rubric.levels):
         needs = f"labels, {few_numbers}, or levels; the scale is {rubric.scale}"
     elif rubric.weighted is True and not is_weighable(rubric.scale):
-        needs = f"labels or {few_numbers}, which a token can tell apart; the scale is {rubric.scale}"
+        needs = f"labels or {few_numbers}, which a single token can tell apart; the scale is {rubric.scale}"
     if needs:
         option = "`weighted: stated`" if is_stated else "`weighted`"
         raise PromptError("bad_weighted", f"{rubric.name}: {option} needs {needs}", "weighted")
