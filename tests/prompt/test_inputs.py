@@ -184,8 +184,10 @@ LACKING: dict[str, tuple[dict[str, Any], str, str]] = {
     "null": ({"response": "r", "metadata": {"topic": None, "a": 1}}, "not given", "response, a"),
     "blank": (
         {"response": "r", "topic": " "},
-        "given, but blank. If it may be blank, for example when a search finds nothing, "
-        'pass may_be_empty=["topic"]',
+        (
+            "given, but blank. If it may be blank, for example when a search finds nothing, "
+            'pass may_be_empty=["topic"]'
+        ),
         "response, topic",
     ),
 }

@@ -1,4 +1,4 @@
-"""Evidence is checked: every quote that a judge gives is looked up in the documents of the case."""
+"""Checks evidence: every quote that a judge gives is looked up in the documents of the case."""
 
 from groundjudge.evidence.sources import Sources, find
 

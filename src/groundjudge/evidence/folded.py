@@ -1,4 +1,4 @@
-"""Texts in which quotes are found however they are typeset."""
+"""Texts in which quotes are found regardless of typesetting."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from groundjudge.evidence.origins import Origins
 from groundjudge.text.letters import fold_case
 from groundjudge.text.patterns import compile_when_used
 
-# With what opens the control token of a chat template: a prompt shows ‹ there.
+# Includes what opens a chat template's control token: a prompt shows ‹ in its place.
 _QUOTATION_MARKS = "'‘’‚‛`´\"“”„‟«»‹›「」『』<[]◁＜"
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-# One character for one character, so that places stay what they are.
+# One character for one character, so that offsets stay the same.
 _SAME_LENGTH = str.maketrans(dict.fromkeys(_QUOTATION_MARKS, "'") | dict.fromkeys(_DASHES, "-"))
 _LETTER = r"[^\W\d_]"
-# Nothing tells whether a word that is broken at a hyphen has one, so that no hyphen in a word counts.
+# A hyphen at a line break may or may not belong to the word, so hyphens in words never count.
 _OTHER_LENGTH = compile_when_used(
     rf"(?P<hyphen>(?<={_LETTER})[-\u2010\u2011\u00ad](?:[^\S\n]*+\n\s*+)?(?={_LETTER}))"
     r"|(?P<space>\s{2,}|[^\S ])"
@@ -25,7 +25,7 @@ _OTHER_DIGIT = compile_when_used(r"[^\D0-9]")
 
 
 class Folded(NamedTuple):
-    """A folded text, and the place of each of its characters in the original."""
+    """A folded text, and the index of each of its characters in the original."""
 
     text: str
     origins: Origins
@@ -51,7 +51,7 @@ def fold(original: str) -> Folded:
 
 
 def _replace(match: re.Match[str]) -> str:
-    """Return what stands for a match whose length changes: "ss" for "ß"."""
+    """Return the replacement for a match whose length changes: "ss" for "ß"."""
     if match["hyphen"]:
         return ""
     if match["space"]:

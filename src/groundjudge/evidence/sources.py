@@ -13,17 +13,17 @@ from groundjudge.text.letters import UNSPACED
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Evidence
 
-# What joins the pieces of a quote.
+# Joins the pieces of a quote.
 _JOINT = compile_when_used(r"\[?(?:\.{3,}|…)\]?")
-# A place inside a word or a number; in scripts without spaces nothing tells where a word ends.
+# A position inside a word or a number; in scripts without spaces nothing shows where a word ends.
 _INSIDE_WORD = compile_when_used(rf"(?<=[^\W_{UNSPACED}])(?=[^\W_{UNSPACED}])")
 _FULL_STOPS = ".。"
-# How often a piece may stand inside of longer words before it is given up: "a" stands in most.
+# How often a piece may occur inside longer words before the search stops: "a" occurs in most.
 _MAX_PLACES = 100
 
 
 class Passage(NamedTuple):
-    """A part of a document: the document's index, and offsets."""
+    """A passage of a document: the document's index, and offsets."""
 
     document: int
     start: int
@@ -32,7 +32,7 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True)
 class Sources:
-    """Documents, which are folded when the first quote is looked up.
+    """Documents that are folded when the first quote is looked up.
 
     Attributes:
         documents: the documents.
@@ -42,24 +42,24 @@ class Sources:
 
     @cached_property
     def folded_contents(self) -> list[Folded]:
-        """The contents of the documents, folded."""
+        """The folded contents of the documents."""
         return [fold(document.content) for document in self.documents]
 
     def find_passage(self, piece: str) -> Passage | None:
-        """Find the first passage that is a piece of a quote, folded; None if no document has it.
+        """Find the first passage that equals a piece of a quote after folding; None if there isn't one.
 
-        The piece may have a full stop at its end, and quotation marks around it, that the passage lacks.
+        The passage may lack the piece's full stop, and the quotation marks around it.
         """
         quote = fold(piece).text
         core = quote.strip("' ").rstrip(_FULL_STOPS).rstrip("' ")
-        before, _, behind = quote.partition(core)
+        before, _, after = quote.partition(core)
         for number, (text, origins) in enumerate(self.folded_contents):
             start = _find_whole(core, text)
             if start < 0:
                 continue
             end = start + len(core)
-            if text.startswith(behind, end):
-                end += len(behind)
+            if text.startswith(after, end):
+                end += len(after)
             if text.endswith(before, 0, start):
                 start -= len(before)
             return Passage(number, origins[start], origins[end - 1] + 1)
@@ -70,11 +70,11 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
     """Look up the quotes that a judge gives as evidence.
 
     Args:
-        quotes: texts with one quote each, or with several pieces that "..." joins.
+        quotes: texts with one quote each, or with several pieces joined by "...".
         sources: the documents.
 
     Returns:
-        The pieces that a document has, with their offsets, and `evidence_not_found` if one is in none.
+        The pieces that were found, with their offsets, and `evidence_not_found` if any was not.
     """
     evidence: list[Evidence] = []
     warnings: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
 
 def _find_whole(core: str, text: str) -> int:
-    """Return where a text has words that are not a part of longer words or numbers; -1 if it does not."""
+    """Return where a text has the words, not as part of longer words or numbers; -1 if nowhere."""
     start = text.find(core)
     for _ in range(_MAX_PLACES):
         if start < 0:

@@ -1,1 +1,1 @@
-"""Prompt files: read, checked and rendered, with every value of a case fenced as data."""
+"""Prompt files: reads, checks and renders them, with every value of a case fenced as data."""

@@ -1,8 +1,8 @@
 """Fences: the tags that mark the values of a case as data.
 
-The tags of a case end in a code that occurs in none of its values, so that no value can contain one of them:
-neither look-alikes nor other tags have to be found and removed. The values are shown as they are, except for
-the control tokens of chat templates, which a server may parse wherever they stand.
+The tags of a case end in a code that occurs in none of its values, so that no value can contain one of these
+tags, and neither look-alikes nor other tags have to be found and removed. The values are shown unchanged,
+except for the control tokens of chat templates, which a server may parse anywhere.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from unicodedata import category, normalize
 from groundjudge.text.patterns import compile_when_used
 
 CODE_LENGTH = 8
-"""Hexadecimal digits in the code of a tag."""
+"""The number of hexadecimal digits in a tag's code."""
 
 HARMLESS = "‹"
-"""Replaces the opening bracket of a control token; it has the same length, so that offsets stay true."""
+"""Replaces the opening bracket of a control token; it has the same length, so that offsets stay valid."""
 
 OPENING = "<＜[［]］◁"
-"""The signs with which a control token can begin."""
+"""The characters with which a control token can begin."""
 
 IN_ANGLES = r"""
     s | (?:bos|eos|pad|unk|sop|eop|eod|eot)(?:_token)? | sys | think
@@ -38,7 +38,7 @@ IN_SQUARES = r"""
     | THINK | IMG(?:_BREAK|_END)? | (?:BEGIN_)?AUDIO | [gs]?MASK | BOS | EOS | PAD | UNK
     | (?:UNUSED_TOKEN_|unused)[0-9]{1,5}
 """
-"""The same in square brackets, such as `[/INST]`: a list, because any word can stand there in a text."""
+"""The same in square brackets, such as `[/INST]`: a list, because a text can have any word there."""
 
 CONTROL_TOKEN = compile_when_used(
     rf"""
@@ -61,30 +61,30 @@ CONTROL_TOKEN = compile_when_used(
     """,
     re.VERBOSE,
 )
-"""The sign that a control token begins with, in a text whose signs have the width of ASCII.
+"""The first character of a control token, in a text whose full-width characters were replaced by ASCII.
 
-The pattern begins with one sign of few and looks a limited way ahead: so it is fast and linear.
+The pattern begins with one of a few characters and has a limited lookahead, so it is fast and linear.
 """
 
-TO_ASCII = {ord("▁"): "_"} | {sign + 0xFEE0: chr(sign) for sign in range(0x21, 0x7F)}
-"""Each full-width sign -> its ASCII twin, and `▁`, which tokenizers write for a blank -> a sign of words."""
+TO_ASCII = {ord("▁"): "_"} | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F)}
+"""Each full-width character -> its ASCII twin; `▁`, which tokenizers write for a blank -> `_`."""
 
 
 SYNTAX = frozenset('"<>=')
-"""What a tag is made of; in a value of an attribute a character reference stands for each, in any width."""
+"""The syntax of a tag; in attribute values, character references replace these, in any width."""
 
 LINE_ENDS = frozenset({"Cc", "Zl", "Zp"})
-"""The Unicode categories of all characters that end a line, and of other controls."""
+"""The Unicode categories of all characters that end a line, and of other control characters."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A value, or one document of a value, that stands between two tags.
+    """A value, or one document of a value, between two tags.
 
     Attributes:
         name: the tag's name without `data-` and the code.
         content: the text, or the blocks inside this one.
-        attributes: what stands in the opening tag behind its name, with a blank before each attribute.
+        attributes: the text after the opening tag's name, with a blank before each attribute.
     """
 
     name: str
@@ -93,10 +93,10 @@ class Block:
 
 
 def code_for(blocks: Iterable[Block]) -> str:
-    """Return the code for the tags of some blocks: the same for equal values, and in none of their texts."""
+    """Return the code for the tags of some blocks: equal values have the same code; no text has it."""
     values = "\n".join(fence_block(block, "") for block in blocks)
-    values_in_lower_case = values.lower()  # a model may take a code in capitals for the same
-    # Made of the values and not drawn: equal cases give equal prompts, which caches find again.
+    values_in_lower_case = values.lower()  # a model may not distinguish a code in capitals
+    # Derived from the values, not random: equal cases give equal prompts, which caches recognise.
     attempt = 0
     while True:
         code = sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH]
@@ -106,7 +106,7 @@ def code_for(blocks: Iterable[Block]) -> str:
 
 
 def fence_block(block: Block, code: str) -> str:
-    """Return a block between its tags, each on a line of its own."""
+    """Return a block between its tags, each on a separate line."""
     tag = f"data-{block.name}-{code}"
     if isinstance(block.content, str):
         content = block.content
@@ -121,13 +121,13 @@ def fence_block(block: Block, code: str) -> str:
 def attribute(name: str, value: str) -> str:
     """Return an attribute for a tag; the value can be read back, and nothing in it looks like a tag's syntax.
 
-    What is syntax is written as in HTML: `a "b" = c` becomes `a &quot;b&quot; &#61; c`.
+    Syntax characters are written as in HTML: `a "b" = c` becomes `a &quot;b&quot; &#61; c`.
     """
-    # An apostrophe stays readable: attributes stand in double quotation marks.
+    # An apostrophe stays readable: attributes are in double quotation marks.
     escaped = escape(without_control_tokens(value), quote=False).replace('"', "&quot;")
     chars: list[str] = []
     for char in escaped:
-        # A sign of syntax in another width counts as that sign.
+        # A syntax character in another width counts as that character.
         if normalize("NFKC", char) in SYNTAX or category(char) in LINE_ENDS:
             chars.append(f"&#{ord(char)};")
         else:
@@ -138,12 +138,12 @@ def attribute(name: str, value: str) -> str:
 def without_control_tokens(text: str) -> str:
     """Break up control tokens of chat templates visibly: `<|im_end|>` becomes `‹|im_end|>`.
 
-    What is a token is decided by its form, in ASCII or full-width signs; no sign is added or removed.
+    Tokens are recognised by their form, in ASCII or full-width characters; no character is added or removed.
     """
-    # One of these signs is faster to look for than a token.
-    if not any(sign in text for sign in OPENING):
+    # These characters are faster to look for than a token.
+    if not any(character in text for character in OPENING):
         return text
-    # One character for one, so that the places of tokens are those in the text itself.
+    # One character for one, so that tokens have the same offsets as in the text itself.
     ascii_text = text if text.isascii() else text.translate(TO_ASCII)
     pieces: list[str] = []
     start = 0

@@ -26,13 +26,13 @@ FRONT_MATTER = compile_when_used(
 )
 
 TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
-"""Prompty's names of input types, and what they are here."""
+"""Prompty's names of input types, and their names here."""
 
 VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
-"""Prompty's types that only an input of the prompt's own can have, and what they are here."""
+"""Prompty's types that only a custom input can have, and their names here."""
 
 MESSAGE_FIELDS = ("query", "response", "conversation")
-"""The fields that may hold messages. A string in Prompty's sense shows all of them."""
+"""The fields that may contain messages. Prompty's `string` shows all of them."""
 
 CORE_SCALARS: Mapping[str, tuple[LazyPattern, Sequence[str]]] = {
     "tag:yaml.org,2002:null": (compile_when_used(r"(?:~|null|Null|NULL|)\Z"), ("~", "n", "N", "")),
@@ -48,15 +48,15 @@ CORE_SCALARS: Mapping[str, tuple[LazyPattern, Sequence[str]]] = {
         "-+.0123456789",
     ),
 }
-"""The scalars of YAML 1.2's core schema that are no texts, by their tags: pattern and first characters."""
+"""The scalars of YAML 1.2's core schema other than texts, by tag: pattern and first characters."""
 
 MAX_VALUES = 10_000
 DEEPEST = 50
-"""How many values front matter has at most, and how deeply they are nested."""
+"""The limits for the values in front matter, and for their nesting."""
 
 
 class ExampleReply(Frozen):
-    """A reply as the model should write it, and the value or values that must be read from it."""
+    """A reply as the model should write it, and the value or values that reading it must give."""
 
     text: str
     value: Finite | str | tuple[Finite | str | None, ...] | Mapping[str, Finite | str]
@@ -66,28 +66,29 @@ class FrontMatter(BaseModel):
     """The keys of a prompt file's front matter.
 
     Attributes:
-        name: the judge's name; None: that of the file.
+        name: the judge's name; None for the file's name.
         description: one sentence that says what the judge rates.
         version: the version of the prompt.
-        authors, tags, sample: Prompty's keys, which nothing reads.
-        ignored_keys: the keys of the file that nothing reads because other tools write them.
-        model: only its `parameters` are read, the sampling parameters: the model is chosen in code.
-        inputs: what the prompt shows of a case; None: what its placeholders name.
-        reply: the reply format and its options; None: it is passed in code.
-        scale: the scale of the value in the reply; None: it is passed in code.
+        authors, tags, sample: Prompty's keys, which are ignored.
+        ignored_keys: the keys of the file that are ignored because other tools write them.
+        model: only its `parameters`, the sampling parameters, are read; choose the model in code.
+        inputs: what the prompt shows of a case; None for what its placeholders name.
+        reply: the reply format and its options; None if it is passed in code.
+        scale: the scale of the value in the reply; None if it is passed in code.
         levels: the highest value of each level -> the level's label.
         not_applicable: the values that mean that there is nothing to judge.
-        threshold: the score, 0..1, from which a response passes.
-        passes: which score that is: the headline ("score"), or the lowest score of the parts ("weakest").
-        weighted: whether the score is a mean over all values: "stated", by the shares that the prompt asks
-            for; true, by the probabilities of the tokens.
-        passes_without_claims: whether the prompt passes a response that claims nothing, such as a greeting.
-            The probe then leaves out the attacks that put such a response in the place of a wrong one.
+        threshold: the lowest score, 0..1, that passes.
+        passes: which score must reach it: the headline ("score"), or the lowest of the parts ("weakest").
+        weighted: whether the score is the mean of all values: "stated" uses the shares that the prompt asks
+            for; true uses token probabilities.
+        passes_without_claims: whether the prompt passes a response without claims, such as a greeting.
+            The probe then leaves out the attacks that replace a wrong response with one like that.
         example_reply: an example that the reply format must read correctly.
-        offline: the name of the library's judge that this one resembles, so that the offline judge knows
-            that it judges grounding, and judges with it; rows that name that judge are for this one, too.
-            None: only if the file is one of the library's.
-        questions: what a model that takes no messages is asked in place of the prompt. Its kind reads it.
+        offline: the name of the library's judge that this one resembles, which tells the offline judge that
+            this one judges grounding, and how; rows that name that judge are also for this one. None if it
+            resembles none of them, or is one of them.
+        questions: what to ask a model that takes no messages, instead of the prompt. Its keys depend on the
+            kind of model.
     """
 
     # A version such as 1.2 is a number in YAML.
@@ -122,13 +123,13 @@ class FrontMatter(BaseModel):
 
 KNOWN_KEYS: Mapping[str, Collection[str]] = {
     "model": ("api", "configuration", "parameters", "response"),  # Prompty's
-    # What would be taken for the choice of a model is refused: the caller chooses it.
+    # Keys that seem to choose a model are refused: the caller chooses it.
     "model.configuration": ("type", "api_version", "organization", "connection"),
     "inputs": Input.model_fields,
     "scale": Scale.model_fields,
     "example_reply": ExampleReply.model_fields,
 }
-"""The keys that may stand in the mappings inside the front matter."""
+"""The keys that the mappings inside the front matter may have."""
 
 
 OTHER_TOOLS_KEYS = frozenset(
@@ -137,7 +138,7 @@ OTHER_TOOLS_KEYS = frozenset(
         *("outputs", "template", "title", "updated", "url"),
     }
 )
-"""The keys that other tools write into front matter, none of which can be meant as one of these."""
+"""The keys that other tools write in front matter, none of which can be a misspelt key of this library."""
 
 
 REQUEST_PARAMETERS = (
@@ -156,7 +157,7 @@ REQUEST_PARAMETERS = (
     "service_tier",
     "extra_body",
 )
-"""Parameters of a request that are often passed as options; `parameters` takes any other name too."""
+"""Request parameters that are often passed as options by mistake; `parameters` takes any other name too."""
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
@@ -172,19 +173,19 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
         raise PromptError(
             "bad_front_matter", "the front matter never ends: close it with a second line of ---"
         )
-    # A copy of its own for each judge: what is changed in one shows in no other.
+    # A separate copy for each judge: a change to one must not affect another.
     return _read_front_matter(match["head"]).model_copy(deep=True), match["body"]
 
 
-@lru_cache(maxsize=32)  # YAML takes most of the time of loading a judge, and many load the same
+@lru_cache(maxsize=32)  # YAML takes most of the time for loading a judge, and often the same one is loaded
 def _read_front_matter(head: str) -> FrontMatter:
     """Read and check the YAML between the two lines of ---."""
     settings = _read_yaml(head)
     if "inputs" in settings:  # Prompty's and other tools' spellings become ours before they are checked
         settings["inputs"] = _input_list(settings["inputs"])
     ignored_keys = [key for key in settings if key not in FrontMatter.model_fields]
-    # With `reply` it is a file for this library, in which an unknown key is misspelt; without, it may be any
-    # tool's prompt, whose keys are its own.
+    # With `reply` it is a file for this library, where an unknown key is a misspelling; without it, it may be
+    # any tool's prompt, with that tool's keys.
     if "reply" in settings:
         ignored_keys = [key for key in ignored_keys if key in OTHER_TOOLS_KEYS]
         _refuse_unknown_keys({key: value for key, value in settings.items() if key not in ignored_keys})
@@ -206,7 +207,7 @@ def _read_yaml(head: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
     try:
-        # The loader in C is ten times as fast, but not every build of PyYAML has it.
+        # The C loader is ten times as fast, but not every build of PyYAML has it.
         loader_class = _core_loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         text = f"\n{head}"  # one line down, so that errors name the line of the file
         _refuse_growing_yaml(yaml.parse(text, loader_class))
@@ -222,7 +223,7 @@ def _read_yaml(head: str) -> dict[str, Any]:
         return {}
     if not is_mapping(content):
         raise PromptError("bad_front_matter", "the front matter must be a mapping")
-    # `scale:` with nothing behind it is as if it were not there.
+    # `scale:` without a value is the same as no `scale:`.
     return {key: value for key, value in content.items() if value is not None}
 
 
@@ -230,12 +231,12 @@ def _read_yaml(head: str) -> dict[str, Any]:
 def _core_loader(base: Any) -> Any:  # noqa: ANN401  PyYAML has no types
     """Return a loader that reads scalars as the core schema of YAML 1.2 does.
 
-    PyYAML reads those of YAML 1.1: `yes` is true there, 010 is 8, and 1:30 is the number 90. A number 1:1:1
-    of 1 MB took a minute.
+    PyYAML reads YAML 1.1, where `yes` is true, 010 is 8, and 1:30 is the number 90. A number of 1 MB, such as
+    1:1:1, took a minute.
     """
     loader_class: Any = type("CoreLoader", (base,), {"yaml_implicit_resolvers": {}})
-    for tag, (pattern, first_signs) in CORE_SCALARS.items():
-        loader_class.add_implicit_resolver(tag, pattern, first_signs)
+    for tag, (pattern, first_characters) in CORE_SCALARS.items():
+        loader_class.add_implicit_resolver(tag, pattern, first_characters)
     loader_class.add_constructor("tag:yaml.org,2002:int", _construct_integer)
     return loader_class
 
@@ -249,7 +250,7 @@ def _construct_integer(loader: Any, node: Any) -> int:  # noqa: ANN401
 
 
 def _refuse_growing_yaml(events: Iterable[Any]) -> None:
-    """Refuse YAML that grows when it is read: aliases repeat values that hold aliases.
+    """Refuse YAML that grows when it is read: aliases repeat values that contain aliases.
 
     Raises:
         ValueError: it has an alias, too many values, or values nested too deeply.
@@ -275,7 +276,7 @@ def _refuse_growing_yaml(events: Iterable[Any]) -> None:
 
 
 def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
-    """Refuse a mapping that has a key twice: YAML would keep the last one only.
+    """Refuse a mapping with a repeated key: YAML would keep only the last one.
 
     Raises:
         ValueError: the message names the key and its line.
@@ -297,10 +298,10 @@ def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, w
 
 
 def _input_list(inputs: object) -> object:
-    """Return the inputs as a list of mappings; what is no list and no mapping is left to the validation.
+    """Return the inputs as a list of mappings; anything but a list or a mapping is left to validation.
 
-    Other tools' files have names, or a mapping that gives each name a mapping with its type, or just a sample
-    value.
+    In other tools' files, inputs are names, or a mapping from each name to a mapping with its type, or just
+    to a sample value.
     """
     if is_mapping(inputs):
         declarations: list[Any] = []
@@ -316,7 +317,7 @@ def _input_list(inputs: object) -> object:
 
 
 def _input_settings(declaration: object) -> object:
-    """Return the settings of an input: "query" -> {"name": "query"}; a mapping with its type in our words."""
+    """Return an input's settings: "query" -> {"name": "query"}; for a mapping, translate its type."""
     if isinstance(declaration, str):
         return {"name": declaration}
     if is_mapping(declaration) and isinstance(declaration.get("type"), str):
@@ -325,13 +326,13 @@ def _input_settings(declaration: object) -> object:
 
 
 def _input_type(declared_type: str, name: object) -> str:
-    """Return the type of an input by that in the file, and by its name.
+    """Return the type of an input, given its type in the file and its name.
 
     ("string", "reference") -> "text", and ("string", "query") -> "messages".
     """
     field = FIELD_NAMED.get(name) if isinstance(name, str) else None
     type_ = TYPES.get(declared_type)
-    # As text only the last message would be shown, and Prompty shows all.
+    # With the type text only the last message would be shown, but Prompty shows all.
     if field in MESSAGE_FIELDS and type_ == "text":
         return "messages"
     if type_ is None and field is None:
@@ -340,7 +341,7 @@ def _input_type(declared_type: str, name: object) -> str:
 
 
 def _known_place(key: object, known_keys: Collection[str]) -> str:
-    """Return where an unknown key belongs, or which known one it resembles, as the end of a message."""
+    """Return the end of a message: where an unknown key belongs, or which known key it resembles."""
     if key == "parameters" or key in REQUEST_PARAMETERS:
         path = "model" if key == "parameters" else "model.parameters"
         return f", which belongs under {path}"
@@ -348,7 +349,7 @@ def _known_place(key: object, known_keys: Collection[str]) -> str:
 
 
 def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
-    """Refuse keys that nothing reads, which are probably misspelt, each with the nearest that is read there.
+    """Refuse unknown keys, which are probably misspelt, and suggest the nearest known key for each.
 
     Raises:
         PromptError: `bad_front_matter`; the message lists all of them.
@@ -364,14 +365,14 @@ def _refuse_unknown_keys(settings: Mapping[str, Any]) -> None:
                     unknown_keys.append(f"{name}.{key}{_known_place(key, known_keys)}")
     if unknown_keys:
         hint = ""
-        # Other tools have a model's name and its endpoint there.
+        # Other tools put a model's name and its endpoint there.
         if any(key.startswith("model.") for key in unknown_keys):
             hint = "; choose the model in code or with --model"
         raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown_keys)}{hint}")
 
 
 def _mappings_at(path: str, settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the mappings under a dotted path; those in a list count, too.
+    """Return the mappings under a dotted path, including those in a list.
 
     "inputs" in {"inputs": [{"name": "query"}, "context"]} -> [{"name": "query"}].
     """
@@ -381,7 +382,7 @@ def _mappings_at(path: str, settings: Mapping[str, Any]) -> list[Mapping[str, An
         for mapping in mappings:
             inner = mapping.get(name)
             values = inner if is_list(inner) else [inner]
-            # What is no mapping is refused by the validation, with the right message.
+            # Validation refuses anything but a mapping, with the right message.
             inner_mappings.extend(filter(is_mapping, values))
         mappings = inner_mappings
     return mappings

@@ -20,10 +20,10 @@ class Input(Frozen):
 
     Attributes:
         name: the name of the placeholder: the field's own name, one of its aliases, or a key of the metadata.
-        type: how the value is written: as text (of messages the last one), as JSON messages, as numbered
+        type: how the value is written: as text (for messages, the last one), as JSON messages, as numbered
             documents or as a JSON list.
-        required: a case without the field, or with a blank one, is an error.
-        may_be_empty: a required field must be given but may be blank.
+        required: whether a case without the field, or with a blank one, is an error.
+        may_be_empty: whether a required field must be given but may be blank.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Input(Frozen):
 
     @property
     def is_custom(self) -> bool:
-        """Whether the input is the prompt's own: it is looked up in the case's metadata."""
+        """Whether it is a custom input, which is looked up in the case's metadata."""
         return self.name not in FIELD_NAMED
 
     def value(self, case: Case) -> Any:  # noqa: ANN401  any field's value
-        """What a case has for the input; None if it was not given.
+        """Return the value that a case has for the input; None if it was not given.
 
         Raises:
             CaseError: the value cannot be read, or two keys give different ones.
@@ -52,11 +52,11 @@ class Input(Frozen):
         return case.value(self.field)
 
     def block(self, case: Case, sentences: Sentences | None = None) -> Block:
-        """The value as a block of text: documents as numbered blocks inside it, other lists as JSON.
+        """Return the value as a block of text: documents as numbered blocks inside it, other lists as JSON.
 
         Args:
             case: the case.
-            sentences: those of the case, if context and response are shown as numbered sentences.
+            sentences: the case's sentences, if context and response are shown as numbered sentences.
 
         Raises:
             CaseError: as for `value`.
@@ -69,9 +69,9 @@ class Input(Frozen):
         return Block(self.name, without_control_tokens(self._text(value)))
 
     def _text(self, value: Any) -> str:  # noqa: ANN401  any field's value
-        """The value of a field as text; lists and messages as JSON."""
+        """Return the value of a field as text; lists and messages as JSON."""
         if value is None or value == ():
-            return "[]" if self.type == "list" else ""  # a prompt that speaks of a list shows an empty one
+            return "[]" if self.type == "list" else ""  # a prompt that mentions a list shows an empty one
         if self.type == "text" and self.field == "query":
             value = text_of(value, "user")
         elif self.type == "text" and self.field == "response":
@@ -83,13 +83,13 @@ class Input(Frozen):
 
 
 def _number_lines(texts: Sequence[str], first: int) -> str:
-    """Write sentences on a line each behind their numbers; none of them can begin another line."""
+    """Write each sentence on one line after its number, so that no sentence can begin another line."""
     lines = [f"{number} | {' '.join(text.split())}" for number, text in enumerate(texts, first)]
     return without_control_tokens("\n".join(lines))
 
 
 def _document_blocks(documents: Sequence[Document], sentences: Sentences | None) -> tuple[Block, ...]:
-    """Number the documents that are not blank; a tool result is marked as one by its kind and its title."""
+    """Number the documents that are not blank; mark tool results by their kind and title."""
     blocks: list[Block] = []
     numbered = {} if sentences is None else by_document(sentences.source)
     first = 1
@@ -98,7 +98,7 @@ def _document_blocks(documents: Sequence[Document], sentences: Sentences | None)
             continue
         attributes = attribute("number", str(len(blocks) + 1))
         title = document.title
-        # By kind alone: a title that the application did not write must not make a source more authoritative.
+        # Only the kind decides: a title not written by the application must not make a source authoritative.
         if document.kind == "tool":
             attributes += attribute("kind", "tool result")
             if not title.startswith(TOOL_TITLE):
@@ -116,7 +116,7 @@ def _document_blocks(documents: Sequence[Document], sentences: Sentences | None)
 
 
 def _message_data(message: Message) -> dict[str, Any]:
-    """A message as JSON data, without what it does not have: most have neither a name nor calls of tools."""
+    """Return a message as JSON data, without empty fields: most have neither a name nor tool calls."""
     data: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.name:
         data["name"] = message.name

@@ -1,4 +1,4 @@
-"""A pydantic model of what a prompt shows of a case, for frameworks that ask for the schema of an input."""
+"""A pydantic model of what a prompt shows of a case, for frameworks that need an input schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context,
 
 
 def input_model(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  frameworks take it for the type of a case
-    """Make the model of what the prompt of the judge of that name shows of a case."""
+    """Make the model of a judge's inputs: what its prompt shows of a case."""
     fields: dict[str, Any] = {}
     for prompt_input in inputs:
         field_name = prompt_input.field

@@ -26,7 +26,7 @@ from groundjudge.prompt.input import Input
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 from groundjudge.verdict import Frozen, PromptId, well_formed
 
-# In capitals too, but by letters of ASCII: no endpoint has a role with the long s of "ſystem".
+# Also in capitals, but only ASCII letters: no endpoint has a role with the long s of "ſystem".
 ROLE = compile_when_used(
     r"^[^\S\n]*+#?[^\S\n]*+((?a:system|user|assistant|developer))[^\S\n]*:[^\S\n]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -34,13 +34,13 @@ ROLE = compile_when_used(
 # Text in double braces is a placeholder unless it looks like JSON.
 DOUBLE = compile_when_used(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
 CUSTOM_NAME = compile_when_used(r"[A-Za-z][A-Za-z0-9_-]*")
-"""What an input of a prompt's own may be called: the name stands in a tag."""
+"""The names that a custom input may have: the name is used in a tag."""
 
 MAX_PROMPT = 2**20
-"""Characters of a prompt file. It is sent with every case; the longest of the library has some thousands."""
+"""The limit for the characters of a prompt file. It is sent with every case; bundled ones have thousands."""
 
 NAME_THE_PATH = "or give its path in `fields`, where that option exists"
-"""What else can be done about a field with another name: commands and most adapters have `fields`."""
+"""The other remedy for a field with another name: commands and most adapters have `fields`."""
 
 Section = tuple[str, tuple[str, ...]]
 """A role and its text, split at the placeholders: literal, name, literal, name, ..., literal."""
@@ -52,7 +52,7 @@ class Prompt(Frozen):
     Attributes:
         name: the judge's name; the file's stem if the front matter gives none.
         sha256: the hash of the file's text, as hex digits; line endings do not change it.
-        front_matter: what the file says of the judge.
+        front_matter: what the file says about the judge.
         sections: the messages, split at their placeholders.
         inputs: what the prompt shows of a case, one for each placeholder.
         parameters: sampling parameters by their names in the chat completions API.
@@ -89,7 +89,7 @@ class Prompt(Frozen):
 
         Args:
             text: the content of a prompt file.
-            path: named in errors; its stem is the judge's name if the front matter gives none.
+            path: the path for error messages; its stem is the judge's name if the front matter gives none.
 
         Raises:
             PromptError: as for `from_file`.
@@ -97,14 +97,14 @@ class Prompt(Frozen):
         if len(text) > MAX_PROMPT:
             message = f"{path}: the prompt file is too long: the limit is {MAX_PROMPT} characters"
             raise PromptError("unreadable_prompt", message, path)
-        # Git and editors change line ends and the mark at the beginning, which must not change the hash.
+        # Git and editors change line ends and the byte order mark, which must not change the hash.
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         try:
             front_matter, body = split_front_matter(text)
             body = _with_rules(body, front_matter)
             sections = _split_sections(body, _placeholder_pattern(body, front_matter))
             inputs = _check_inputs(front_matter, _placeholders_in(sections))
-        except PromptError as error:  # it does not know the file
+        except PromptError as error:  # without the file's name
             raise PromptError(error.code, f"{path}: {error.message}", path) from error
         return cls(
             name=front_matter.name or Path(path).stem,
@@ -141,14 +141,14 @@ class Prompt(Frozen):
         return "\n".join(pieces)
 
     def missing(self, case: Case) -> list[Input]:
-        """The required inputs that a case does not have.
+        """Return the required inputs that a case lacks.
 
         Raises:
             CaseError: the value of an input, required or not, cannot be read.
         """
         missing: list[Input] = []
         for prompt_input in self.inputs:
-            value = prompt_input.value(case)  # also of an optional one: what cannot be read is an error
+            value = prompt_input.value(case)  # also if optional: an unreadable value is an error
             if not prompt_input.required:
                 continue
             if value is None or (is_blank(value) and not prompt_input.may_be_empty):
@@ -163,8 +163,8 @@ class Prompt(Frozen):
             blank_fields: the fields that must be given, but may be blank.
 
         Raises:
-            CaseError: `missing_field`; the message names all fields that are missing, and those that the case
-                has. Its subject is the first that is missing.
+            CaseError: `missing_field`; the message names all missing fields, and those that the case has. Its
+                subject is the first missing field.
         """
         missing: list[Input] = []
         for prompt_input in self.missing(case):
@@ -179,12 +179,12 @@ class Prompt(Frozen):
             field = prompt_input.field
             if prompt_input.value(case) is not None:
                 faults.append(f"{field}, which is given, but blank")
-                if field != "response":  # for which there is `empty_response`
+                if field != "response":  # which has the option `empty_response`
                     can_be_empty.append(field)
                 continue
             faults.append(f"{field}, which is not given{case.hint(field)}")
             if field in case.empty_paths:
-                continue  # the path is to be corrected
+                continue  # the remedy is to correct the path
             subject = "it" if len(missing) == 1 else field
             if prompt_input.is_custom:
                 place = f"{field}, as a key of the case's mapping or of its metadata"
@@ -206,13 +206,13 @@ class Prompt(Frozen):
     ) -> tuple[Mapping[str, str], ...]:
         """Make the chat messages for a case: the file's text, with fenced values for its placeholders.
 
-        The tags of a case end in a code that is made from the values that the prompt shows, and is in none
-        of them. Equal values give equal messages.
+        The tags of a case end in a code that is derived from the values that the prompt shows, none of which
+        contains it. Equal values give equal messages.
 
         Args:
             case: the case.
             blank_fields: as for `check`.
-            sentences: those of the case, if it is shown as numbered sentences.
+            sentences: the case's sentences, if it is shown as numbered sentences.
 
         Returns:
             One mapping with `role` and `content` for each section.
@@ -233,14 +233,14 @@ class Prompt(Frozen):
         return tuple(messages)
 
     def quoted(self, case: Case, texts: Iterable[str], sentences: Sentences | None = None) -> str:
-        """Fence texts from a reply or a response, with the code of the case's own tags; "" for none.
+        """Fence texts from a reply or a response, using the code of the case's tags; "" if there are none.
 
-        So the message that asks again can quote them, and nothing in them is an instruction.
+        A re-ask can then quote them as data, not as instructions.
         """
         code = code_for([prompt_input.block(case, sentences) for prompt_input in self.inputs])
         quotes: list[str] = []
         for text in texts:
-            # The code is in none of the case's values, but a model that was shown it may have repeated it.
+            # None of the case's values contains the code, but a model that has seen it may have repeated it.
             quote = re.sub(code, " ", text, flags=re.IGNORECASE)
             quotes.append(fence_block(Block("quote", without_control_tokens(quote)), code))
         return "\n".join(quotes)
@@ -248,11 +248,11 @@ class Prompt(Frozen):
     def with_inputs(
         self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None
     ) -> Prompt:
-        """Make a prompt some of whose inputs are less strict.
+        """Make a copy in which some inputs are less strict.
 
         Args:
             may_be_empty: the names of inputs that must be given but may be blank.
-            optional: the names of inputs that need not be given.
+            optional: the names of inputs that can be left out.
 
         Raises:
             PromptError: `unknown_input`; the message gives the name and the prompt's inputs.
@@ -271,7 +271,7 @@ class Prompt(Frozen):
 
     def _fields_named(self, option: str, names: Sequence[str] | None) -> set[str]:
         """Return the fields that an option names, by the names of placeholders, fields or aliases."""
-        if isinstance(names, str):  # otherwise its letters would be the names
+        if isinstance(names, str):  # otherwise each letter would be a name
             names = [names]
         input_fields = {prompt_input.field for prompt_input in self.inputs}
         fields: set[str] = set()
@@ -286,7 +286,7 @@ class Prompt(Frozen):
 
 
 def _with_rules(body: str, front_matter: FrontMatter) -> str:
-    """Put the rules of the questions where the body asks for them: they are written once, for both."""
+    """Insert the questions' rules where the body refers to them: they are written once, for both."""
     rules = (front_matter.questions or {}).get("rules")
     names = {prompt_input.name for prompt_input in front_matter.inputs or ()}
     if not isinstance(rules, str) or "rules" in names:
@@ -295,10 +295,10 @@ def _with_rules(body: str, front_matter: FrontMatter) -> str:
 
 
 def _placeholder_pattern(body: str, front_matter: FrontMatter) -> LazyPattern:
-    """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
+    """Return the pattern for a file's placeholders: double braces if it has any, otherwise single ones."""
     if DOUBLE.search(body):
         return DOUBLE
-    # Single braces are common in other text, such as JSON: only names of inputs are placeholders there.
+    # Single braces are common in other text, such as JSON: there, only names of inputs are placeholders.
     names = set(FIELD_NAMED)
     for prompt_input in front_matter.inputs or ():
         names.add(prompt_input.name)
@@ -316,7 +316,7 @@ def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
         raise PromptError("template_language", message)
     pieces = ROLE.split(body)  # the text before the first role, a role, its text, a role, its text, ...
     texts: list[tuple[str, str]] = []
-    if pieces[0].strip():  # a template without roles is one message of the user
+    if pieces[0].strip():  # a template without roles is one user message
         texts.append(("system" if len(pieces) > 1 else "user", pieces[0].strip()))
     for role, text in zip(pieces[1::2], pieces[2::2], strict=True):
         if text.strip():  # some endpoints refuse an empty message
@@ -327,7 +327,7 @@ def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
 
 
 def _placeholders_in(sections: Iterable[Section]) -> Collection[str]:
-    """Return the names of the placeholders, without repetitions, in the order of the text."""
+    """Return the names of the placeholders, without duplicates, in the order of the text."""
     names: dict[str, None] = {}
     for _, pieces in sections:
         names.update(dict.fromkeys(pieces[1::2]))
@@ -338,7 +338,7 @@ def _check_inputs(front_matter: FrontMatter, placeholders: Collection[str]) -> t
     """Return the inputs that the file declares or, if it declares none, those that its placeholders name.
 
     Raises:
-        PromptError: an input's name is none, or inputs and placeholders are not the same.
+        PromptError: an input's name is invalid, or inputs and placeholders do not match.
     """
     inputs = front_matter.inputs
     if inputs is None:
@@ -363,21 +363,21 @@ def _check_inputs(front_matter: FrontMatter, placeholders: Collection[str]) -> t
 
 
 def _undeclared_input(name: str) -> Input:
-    return Input(name=name, required=FIELD_NAMED.get(name) != "answers")  # known answers are rarely there
+    return Input(name=name, required=FIELD_NAMED.get(name) != "answers")  # known answers are rare
 
 
 def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared: bool) -> None:
-    """Check the name of an input of the prompt's own.
+    """Check the name of a custom input.
 
     Raises:
-        PromptError: `unknown_input`: the name is reserved or cannot be one, or is most likely misspelt.
+        PromptError: `unknown_input`: the name is reserved, invalid or most likely misspelt.
     """
-    if name in RESERVED or name == "document":  # the tag around each document bears that name
+    if name in RESERVED or name == "document":  # the tag around each document has that name
         fault = f"{name!r} is reserved: give it another name"
     elif not CUSTOM_NAME.fullmatch(name):
         fault = "a custom input must have a name of ASCII letters, digits, _ and -"
     elif not is_declared:
-        # Declared inputs take the place of those that placeholders name: all of them are listed.
+        # Declared inputs replace those that placeholders name, so list all of them.
         inputs = ", ".join(f"{{name: {placeholder}}}" for placeholder in placeholders)
         fault = f"if it is a custom input, add this to the front matter: inputs: [{inputs}]"
     elif name not in placeholders:

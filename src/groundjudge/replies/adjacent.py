@@ -20,13 +20,13 @@ from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 REASONING, FORMULA, SUM = "Reasoning", "Formula", "Weighted_Summed_Score"
-# How far the stated sum may be from the computed one, in points of the scale.
+# How far the stated sum may be from the computed one, in points on the scale.
 SUM_TOLERANCE = 0.05
 
 # How far the sum of the shares may be from 1.
 SHARE_TOLERANCE = 0.01
 
-# Decimal places of a weighted sum: the noise of floating point lies behind them.
+# Decimal places of a weighted sum: beyond these there is only floating-point noise.
 DIGITS_OF_SUM = 9
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
@@ -66,7 +66,7 @@ class Adjacent(PlacedFormat):
 
     @cached_property
     def _kinds(self) -> dict[str, str]:
-        """What stands behind each label."""
+        """What follows each label."""
         kinds: dict[str, str] = {}
         for name in self.names:
             kinds[f"{name}_{REASONING}"] = "reason"
@@ -82,8 +82,8 @@ class Adjacent(PlacedFormat):
 
         Raises:
             ReplyError: a part has neither a formula nor a sum (`missing_score`), a formula does not
-                weigh one score or two adjacent ones (`not_adjacent`), its shares do not add up to 1
-                (`bad_distribution`), there are verdicts that differ, more behind one or a second reasoning
+                weight one score or two adjacent ones (`not_adjacent`), its shares do not add up to 1
+                (`bad_distribution`), verdicts differ, something follows one, or there is a second reasoning
                 (`ambiguous`), or a number cannot be read.
         """
         if not any(place.label for place in places):
@@ -102,7 +102,7 @@ class Adjacent(PlacedFormat):
         return "\n".join(map(_write_part, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The harmonic mean of the parts' scores, 0..1: 0 when one of them is 0."""
+        """Return the harmonic mean of the parts' scores, 0..1: 0 if any of them is 0."""
         scores: list[float] = []
         for part in reading.parts:
             value = part.value
@@ -113,9 +113,9 @@ class Adjacent(PlacedFormat):
 
 
 def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[PartReading, str]:
-    """Read a part by its name; return it, and the warning about its sum, "" if there is none.
+    """Read the part with a name; return it and the warning about its sum, "" if there is none.
 
-    The formula counts. The stated sum is only compared with it, unless there is no formula.
+    The formula decides. The stated sum is only compared with it, unless there is no formula.
     """
     lines: dict[str, list[Place]] = {}
     for place in places:
@@ -144,7 +144,7 @@ def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[Part
     part = PartReading(name, value, reason)
     if not sums:
         return part, ""
-    with suppress(ReplyError):  # a stated sum that cannot be read is none
+    with suppress(ReplyError):  # an unreadable stated sum counts as a mismatch
         _, stated = reader.read_verdict(sums)
         if stated.value is not None and abs(stated.value - value) <= SUM_TOLERANCE:
             return part, ""
@@ -158,14 +158,14 @@ def _compute_sum(formula: Place, reader: Reader, name: str) -> float:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
     place = reader.text_of(formula).strip()
-    # Emphasis around a formula is not folded: there are asterisks inside of it.
-    for sign in ("***", "**", "*"):
-        if place.startswith(f"{sign}(") and place.endswith(f"){sign}"):
-            place = place[len(sign) : -len(sign)]
+    # Emphasis around a formula is not folded, because there are asterisks inside it.
+    for mark in ("***", "**", "*"):
+        if place.startswith(f"{mark}(") and place.endswith(f"){mark}"):
+            place = place[len(mark) : -len(mark)]
     misfit = reader.make_error(reader.misfit_code(place), place, name)
     if len(place) > LONGEST or reader.has_below(formula):
         raise misfit
-    # Behind "=" may be the products and the sum: (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.
+    # The products and the sum may follow "=": (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.
     terms, *sums = place.removesuffix(".").split("=")
     if not all(map(SUMS.fullmatch, sums)):
         raise misfit
@@ -189,7 +189,7 @@ def _compute_sum(formula: Place, reader: Reader, name: str) -> float:
 
 
 def _are_adjacent(scores: Sequence[float]) -> bool:
-    """Whether scores are one whole number, or two that are neighbours."""
+    """Whether the scores are one whole number, or two neighbouring ones."""
     if any(score % 1 for score in scores):
         return False
     distances = [abs(second - first) for first, second in pairwise(scores)]
@@ -197,7 +197,7 @@ def _are_adjacent(scores: Sequence[float]) -> bool:
 
 
 def _write_part(part: PartReading) -> str:
-    """Write three lines; the formula has the whole score, or the two adjacent scores with their shares."""
+    """Write three lines; the formula has one whole score, or two adjacent scores with their shares."""
     value = part.value
     if not value:  # None and -0.0 are written as 0
         value = 0.0

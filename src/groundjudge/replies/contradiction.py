@@ -1,6 +1,6 @@
-"""Two places of one reply that say the same thing must agree: which of them is meant, nobody can know.
+"""Two places in a reply that state the same thing must agree: no one can know which of them is meant.
 
-Formats only say where their places are. What they found is compared here, for all of them, so that neither
+Formats only say where their places are. What they found is compared here, for all formats, so that neither
 the first place nor the more lenient one ever wins.
 """
 
@@ -18,7 +18,7 @@ from groundjudge.scale import Scale, fold_label
 
 
 def check_answers(reply: Reply) -> None:
-    """Check that a request has one answer: further choices and results say the same.
+    """Check that a request has one answer: further choices and results must be the same.
 
     Raises:
         ReplyError: `ambiguous`.
@@ -40,15 +40,15 @@ def check_places(
 ) -> None:
     """Check that the places of a reply agree.
 
-    The value is the likeliest of its shares, or one of several. A number between 0 and 1 on a scale to 100
-    may be a fraction, unless its level or its shares say that it is not one.
+    The value must have the largest share, or one of several equal ones. On a scale up to 100, a number
+    between 0 and 1 may be a fraction, unless its level or its shares show that it is not.
 
     Args:
         reading: what was read.
         reply: the reply that it was read from.
         scale: the scale.
         levels: its levels by the highest value of each.
-        shares: what it states as its shares; None if they cannot be read.
+        shares: the shares that it states; None if they cannot be read.
 
     Raises:
         ReplyError: `ambiguous`.

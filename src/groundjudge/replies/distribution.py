@@ -1,4 +1,4 @@
-"""How probable each value is, and what follows from it: the mean of the values, and how sure it is."""
+"""What follows from the probabilities of the values: their mean, and how certain it is."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from groundjudge.scale import DIGITS
 
 
 def expectation(distribution: Mapping[str, float], values: Mapping[str, float]) -> float | None:
-    """Return the mean of the values by how probable they are; None if none of them is probable.
+    """Return the mean of the values, weighted by probability; None if their total probability is 0.
 
     It is 4.25 for {"4": 0.6, "5": 0.2, "n/a": 0.2} with the values {"4": 4, "5": 5}.
 
     Args:
-        distribution: how probable each value is, by its name: a label, or a number in digits.
-        values: the values that count, by the same names; a name without a value is left out, and the rest
-            divided by its sum.
+        distribution: the probability of each value, by its name: a label, or a number in digits.
+        values: the values that count, by the same names. Names without a value are left out, and the
+            probabilities of the others are divided by their sum.
     """
     counted = [name for name in distribution if name in values]
     total = sum(distribution[name] for name in counted)
@@ -25,11 +25,11 @@ def expectation(distribution: Mapping[str, float], values: Mapping[str, float]) 
 
 
 def confidence_of(probabilities: Iterable[float], n_options: int = 0) -> float:
-    """Return how sure a distribution is: 1 if it is all on one option, 0 if all are equally probable.
+    """Return how certain a distribution is: 1 if one option has it all, 0 if all are equally probable.
 
     Args:
-        probabilities: those of the options; they add up to 1.
-        n_options: how many options there are, if those of 0 are left out.
+        probabilities: the probabilities of the options; they add up to 1.
+        n_options: the number of options, if those with a probability of 0 are left out.
     """
     shares = list(probabilities)
     n_options = max(n_options, len(shares))

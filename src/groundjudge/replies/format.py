@@ -1,4 +1,4 @@
-"""The protocol of reply formats, what they mark in replies, and what is read there."""
+"""The protocol for reply formats, the places they mark in replies, and what is read there."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
 Span: TypeAlias = tuple[int, int]
-"""Where something stands in the raw reply: its first index, and the one behind its last."""
+"""A range in the raw reply: its first index, and the index after its last."""
 
 
 class Expectation(NamedTuple):
-    """What a format may have to know of the question besides the scale.
+    """What a format may need to know about the question, besides the scale.
 
     Attributes:
-        levels: the labels of numbers, by the highest number that bears them. The label of a number may stand
-            beside it.
-        response: the response, all sentences of which a scorecard must rate; None if it is not known.
-        sentences: the numbered sentences that the prompt showed; None if they are not known.
-        earlier: what stays of an earlier reply, which this one completes; "" for nothing.
+        levels: the labels of numbers, by the highest number that has each. A number may be followed by its
+            label.
+        response: the response; a scorecard must rate all its sentences. None if it is unknown.
+        sentences: the numbered sentences that the prompt showed; None if they are unknown.
+        earlier: the part kept from an earlier reply, which this one completes; "" if there is none.
     """
 
     levels: Mapping[float, str] = MappingProxyType({})
@@ -34,7 +34,7 @@ class Expectation(NamedTuple):
 
 
 NO_EXPECTATION = Expectation()
-"""Nothing but the scale is known of the question."""
+"""Only the scale is known."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class PartReading:
             sentence that claims nothing.
         reason: the explanation; "" if there is none.
         quotes: the quotes given as evidence, not yet checked.
-        number: the number of the sentence; None where sentences have none.
+        number: the number of the sentence; None if sentences aren't numbered.
         sources: the numbers of the source's sentences that are given as evidence.
         label: the label, on a scale of labels; otherwise "".
-        span: where the score stands in the reply; None if that is not known.
-        distribution: how probable each value is, if the score is weighted by that; the keys are labels on a
+        span: where the score is in the reply; None if that is unknown.
+        distribution: the probability of each value, if the score is weighted; the keys are labels on a
             scale of labels, and otherwise numbers in digits, such as "4".
     """
 
@@ -75,12 +75,13 @@ class Reading:
             that means "not applicable".
         reason: the explanation; "" if there is none.
         parts: the scores of a format that has several.
-        level: the level that the reply names besides the number; "" if it names none.
+        level: the level that the reply names in addition to the number; "" if it names none.
         warnings: codes for irregularities that did not prevent reading.
         label: the label, on a scale of labels; otherwise "".
-        shares: the text in the place of the shares, how probable each value is; "" if there is none.
-        whole: how probably all that the response claims is borne out, 0..1; None if the reply does not say.
-        span: where the value stands in the reply; None if that is not known.
+        shares: the text in the place of the shares (the probability of each value); "" if there is none.
+        whole: the probability, 0..1, that the source supports everything the response claims; None if the
+            reply does not say.
+        span: where the value is in the reply; None if that is unknown.
     """
 
     value: float | None
@@ -98,15 +99,15 @@ class Place(NamedTuple):
     """Something that a format marks in a reply. Spans are those of the folded text.
 
     Attributes:
-        kind: what stands there: "value", "reason", "level", "shares" or "thoughts"; "text" for prose that
-            only looks marked; "other" for what is neither prose nor any of these.
-        content: where it stands, without its marks.
-        span: where it stands with its marks, such as its tags, or the line with its label.
+        kind: what it is: "value", "reason", "level", "shares" or "thoughts"; "text" for prose that only
+            looks marked; "other" for anything else that isn't prose.
+        content: the span without the marks.
+        span: the span with the marks, such as the tags, or the line with the label.
         label: the label of its line.
-        scale: what the label says of the scale: "0-10".
+        scale: what the label says about the scale: "0-10".
         below: what follows its line, up to the next label.
-        text: what stands there, if that is not the text of its content, such as a string with escapes.
-        is_closed: False for what has no end, or may hide a verdict. A value needs no end at that of a reply.
+        text: what it says, if that differs from the text of its content, as in a string with escapes.
+        is_closed: False if it never ends, or may hide a verdict. A value at the end of a reply needs no end.
     """
 
     kind: str
@@ -121,17 +122,17 @@ class Place(NamedTuple):
 
 @runtime_checkable
 class Format(Protocol):
-    """A reply format: reads replies, writes them and scores them. Nothing outside it knows their syntax.
+    """A reply format: reads, writes and scores replies. Nothing outside it knows their syntax.
 
-    Derive a format of your own from `PlacedFormat`, which reads replies and makes all checks. A class that
-    derives from this one reads replies by itself, unchecked, and needs `read_reply` and `write_reply`; any
-    other object needs all members. It may also have `labels`, the texts that mark the verdict in a reply: a
-    prompt that has none of them is warned of.
+    Derive your own format from `PlacedFormat`, which reads replies and makes all checks. A class that derives
+    from this one reads replies itself, unchecked, and needs `read_reply` and `write_reply`; any other object
+    needs all members. A format may also have `labels`, the texts that mark the verdict in a reply: a prompt
+    that contains none of them causes a warning.
     """
 
     @property
     def part_names(self) -> tuple[str, ...]:
-        """The names of the scores that each reply has besides the headline score; () if there are none."""
+        """The names of the scores in each reply, besides the headline score; () if there are none."""
         return ()
 
     @property
@@ -141,33 +142,33 @@ class Format(Protocol):
 
     @property
     def numbers_sentences(self) -> bool:
-        """Whether replies name sentences by number, so that the prompt must show their numbers."""
+        """Whether replies refer to sentences by number, so that the prompt must show the numbers."""
         return False
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """The names of the further scores that `scores` makes of a reading; () if there are none."""
+        """The names of the further scores that `scores` computes; () if there are none."""
         return ()
 
     @abstractmethod
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read the reply that a model gave.
+        """Read a model's reply.
 
         Args:
             reply: what the model answered.
             scale: the numbers or labels that it may answer with.
-            expectation: what else is known of the question.
+            expectation: what else is known about the question.
 
         Raises:
-            ReplyError: the reply holds no verdict on the scale.
+            ReplyError: the reply contains no verdict on the scale.
         """
 
     @abstractmethod
     def write_reply(self, reading: Reading, scale: Scale) -> str:
-        """Write a reply that `read_reply` reads as this reading, but for what the format does not express."""
+        """Write a reply that `read_reply` reads as this reading, except what the format cannot express."""
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The headline score of a reading, 0..1: the value's position on the scale, unless there are parts.
+        """Return the headline score, 0..1: the value's position on the scale, unless there are parts.
 
         None if there is nothing to judge.
         """
@@ -176,11 +177,11 @@ class Format(Protocol):
         return scale.score(reading.value)
 
     def scores(self, reading: Reading, scale: Scale) -> Mapping[str, float]:  # noqa: ARG002  for parts
-        """Further scores of a reading, 0..1, by their names; {} if there is nothing to judge."""
+        """Return further scores, 0..1, by name; {} if there is nothing to judge."""
         return {}
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  for formats that are JSON
-        """A JSON schema of the reply; None if replies are not JSON."""
+        """Return a JSON schema of the reply; None if replies are not JSON."""
         return None
 
 
@@ -188,7 +189,7 @@ def missing_members(candidate: object) -> list[str]:
     """Return the names of the members of `Format` that an object lacks."""
     missing: list[str] = []
     for name in vars(Format):
-        # What begins with an underscore is Python's own: `__doc__`, and the machinery of protocols.
+        # Names that begin with an underscore are Python's own: `__doc__`, and the machinery of protocols.
         if not name.startswith("_") and not hasattr(candidate, name):
             missing.append(name)
     return missing

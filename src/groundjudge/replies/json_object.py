@@ -1,7 +1,7 @@
 """Verdicts as one JSON object: `{"reasoning": "explanation", "score": 0.8}`.
 
-The score is read where it stands: behind its key, in an outermost object of the raw reply. The json module
-gives the explanation; where the object is not valid, json_repair does, and must find the same score.
+The score is read in the raw reply, after its key in an outermost object. The explanation comes from the json
+module; if the object is not valid, it comes from json_repair, which must find the same score.
 """
 
 from __future__ import annotations
@@ -25,29 +25,30 @@ from groundjudge.verdict import well_formed
 OBJECT = compile_when_used(r"\{")
 OUTSIDE = compile_when_used(r"[{\[\]]")
 # What an object consists of, besides numbers and words; each match is one of these:
-# - a string in double quotes, which no group names; one that does not end holds all that follows;
+# - a string in double quotes, which no group names; one that does not end contains everything after it;
 # - a comment;
 # - `end`, a closing brace or bracket;
-# - `sign`, an opening one, a colon or a comma. A string in single quotes begins behind such a sign and is a
-#   part of its match. It ends before one, so that the apostrophe of 'it's fine' ends none.
+# - `mark`, an opening one, a colon or a comma. A string in single quotes begins after such a character and is
+#   part of its match. It ends before one, so that the apostrophe in 'it's fine' does not end it.
 TOKEN = compile_when_used(
     r'"(?:[^"\\]|\\.)*+(?:"|\Z)|(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))|(?P<end>[}\]])'
-    r"|(?P<sign>[{\[:,])(?:\s*+'(?:[^'\\]|\\.|'(?!\s*+[,:}\]]))*+(?:'|\Z))?",
+    r"|(?P<mark>[{\[:,])(?:\s*+'(?:[^'\\]|\\.|'(?!\s*+[,:}\]]))*+(?:'|\Z))?",
     re.DOTALL,
 )
-# A number as JSON has it, but without an exponent.
+# A JSON number, but without an exponent.
 NUMBER = compile_when_used(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 QUOTES = " \t\r\n\"'“”"
-# Outermost objects of a reply: no judge writes so many, and 200,000 characters can hold 100,000.
+# The limit for outermost objects: no judge writes so many, but 200,000 characters have room for 100,000.
 MAX_OBJECTS = 1000
-# What a repair may cost: characters times quotation marks and, outside of strings, opening brackets: 230 of
-# them in 20,000 characters. json_repair takes quadratic time: for `{"a": [` and then `"a", a"b` again and
-# again, 0.1 s for 2,500 characters, 2.5 s for 10,000; for `{` again and again, 5 s for 20,000. The same for
-# characters outside of strings: 0.2 s for 20,000. Up to here it takes at most half a second.
+# The limit for the cost of a repair: characters times the number of quotation marks and, outside of strings,
+# opening brackets, such as 230 of them in 20,000 characters. json_repair takes quadratic time: 0.1 s for
+# 2,500 characters of `{"a": [` followed by `"a", a"b` repeated, 2.5 s for 10,000; 5 s for 20,000 of `{`
+# repeated. The same is true of characters outside of strings: 0.2 s for 20,000. Within these limits, it takes
+# half a second at most.
 MAX_REPAIR_WORK = 6_000_000
 MAX_UNQUOTED = 20_000
 STRING = compile_when_used(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-# A schema lists the values of a scale of whole numbers if they are no more than this.
+# A schema lists the values of a scale of whole numbers up to this many.
 MAX_ENUMERATED = 20
 
 
@@ -55,10 +56,10 @@ class Member(NamedTuple):
     """A member of an object.
 
     Attributes:
-        key: its key in small letters; None if it has no colon.
-        start: where its value begins, behind the colon.
+        key: its key in lower case; None if it has no colon.
+        start: where its value begins, after the colon.
         end: where its value ends.
-        value: what is written there, without comments.
+        value: the text of its value, without comments.
     """
 
     key: str | None
@@ -72,8 +73,8 @@ class JsonObject(NamedTuple):
 
     Attributes:
         start: where it begins.
-        end: the index behind its closing brace.
-        members: its own members; none if it stands in a list or a string.
+        end: the index after its closing brace.
+        members: its own members; none if it is in a list or a string.
         comments: the comments in it.
     """
 
@@ -83,7 +84,7 @@ class JsonObject(NamedTuple):
     comments: Sequence[str]
 
     def members_with(self, key: str) -> list[Member]:
-        """Return the members that have a key, in any case."""
+        """Return the members with a key, ignoring case."""
         return [member for member in self.members if member.key == key.casefold()]
 
 
@@ -94,7 +95,7 @@ class Json(PlacedFormat):
     Attributes:
         value: the key of the verdict: a number or a label.
         reason: the key of the explanation.
-        shares: the key of the shares, how probable each value is; "" for none.
+        shares: the key of the shares (the probability of each value); "" for none.
     """
 
     value: str = "score"
@@ -108,14 +109,14 @@ class Json(PlacedFormat):
 
     @property
     def marks(self) -> Marks:
-        """The brace with which an object begins. Prose and fences may stand around it."""
+        """The brace that begins an object. Prose and fences may surround it."""
         return Marks(OBJECT, "strings", prose_may_follow=True)
 
     def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the outermost objects and, in those that have the verdict's key, its places.
+        """Find the outermost objects and the places in those that have the verdict's key.
 
         Raises:
-            ReplyError: the value is an object, a list or no number of JSON.
+            ReplyError: the value is an object, a list or not a JSON number.
         """
         text = reader.text
         objects = _read_objects(text)
@@ -125,15 +126,15 @@ class Json(PlacedFormat):
             if any(self._mentions(gap)):
                 last_mention = number
         places: list[Place] = []
-        # Counted from 1: the gap of that number is the one behind the object.
+        # Counted from 1: the gap with that number is the one after the object.
         for number, json_object in enumerate(objects, 1):
             span = (json_object.start, json_object.end)
             verdicts = json_object.members_with(self.value)
             is_hiding = self._may_hide(json_object, text, has_verdict=bool(verdicts))
             if verdicts:
-                # What makes another number of the one in an object that ends there.
-                behind = gaps[number].lstrip()
-                is_followed = behind.startswith(tuple("%％/／")) and not behind.startswith(("//", "/*"))
+                # These would change the number in the object that ends there.
+                after = gaps[number].lstrip()
+                is_followed = after.startswith(tuple("%％/／")) and not after.startswith(("//", "/*"))
                 is_hiding = is_hiding or is_followed or last_mention >= number
             places.append(Place("other", span, span, is_closed=not is_hiding))
             for member in verdicts:
@@ -149,10 +150,10 @@ class Json(PlacedFormat):
         return places
 
     def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:  # noqa: ARG002
-        """Find the explanation in the object of the verdict.
+        """Return the explanation in the object of the verdict.
 
         Raises:
-            ReplyError: `ambiguous`: the object is not valid JSON, and has another score when it is repaired.
+            ReplyError: `ambiguous`: the object is not valid JSON, and has another score after the repair.
         """
         raw = reader.text[slice(*verdict.span)]
         is_valid = True
@@ -179,12 +180,12 @@ class Json(PlacedFormat):
         return as_json(reason)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write the object, the explanation first; a number without an exponent."""
+        """Write the object, with the explanation first and the number without an exponent."""
         if reading.label:
             verdict = json.dumps(reading.label, ensure_ascii=False)
         elif reading.value:
             verdict = write_number(round(reading.value, DIGITS))
-        else:  # None and -0.0 are written as 0, too
+        else:  # None and -0.0 are also written as 0
             verdict = "0"
         reason = json.dumps({self.reason: reading.reason}, ensure_ascii=False)
         text = f"{reason[:-1]}, {json.dumps(self.value, ensure_ascii=False)}: {verdict}"
@@ -194,7 +195,7 @@ class Json(PlacedFormat):
         return text + "}"
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
-        """An object with the explanation first, and the value or label as the scale has it."""
+        """Return the schema of an object: first the explanation, then a value or label of the scale."""
         lowest, highest = sorted((scale.worst, scale.best))
         integers = scale.whole_numbers
         value: dict[str, Any]
@@ -217,7 +218,7 @@ class Json(PlacedFormat):
         }
 
     def _may_be_outside(self, outside: str) -> bool:
-        """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""
+        """Whether a brace, the score's key or the end of reasoning is outside of all objects."""
         if "{" in outside or "}" in outside:
             return True
         if any(self._mentions(outside, r"[\"'`*_”]{0,3}\s*[:=：]")):
@@ -227,12 +228,12 @@ class Json(PlacedFormat):
     def _may_hide(self, json_object: JsonObject, text: str, *, has_verdict: bool) -> bool:
         """Whether an object may hide a score: in a comment, a list, a string or a call.
 
-        A judge may quote a document that gives a score of its own, and then begins what swallows the judge's:
-        `"score": 1} [{"a": "`, or `"score": 1, "a": 1 //`. Or it may write a draft, and then call a tool with
-        its verdict.
+        A judge may quote a document that contains its own score, and then begins something that swallows the
+        judge's: `"score": 1} [{"a": "`, or `"score": 1, "a": 1 //`. Or the judge may write a draft, and then
+        call a tool with its verdict.
         """
         for comment in json_object.comments:
-            has_value = any(sign.isdecimal() or sign in "\"'" for sign in comment)
+            has_value = any(character.isdecimal() or character in "\"'" for character in comment)
             if has_value or any(self._mentions(comment)):
                 return True
         if has_verdict:
@@ -240,26 +241,26 @@ class Json(PlacedFormat):
         return not json_object.members or any(self._mentions(text[json_object.start : json_object.end]))
 
     def _mentions(self, prose: str, behind: str = "") -> Iterator[re.Match[str]]:
-        """Find where prose has the score's key, followed by what the pattern `behind` matches."""
+        """Find the score's key in prose, followed by what the pattern `behind` matches."""
         return re.finditer(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE)
 
 
 def _read_objects(text: str) -> list[JsonObject]:
-    """Return the outermost objects of a text, up to one that does not close or is in brackets of prose.
+    """Return the outermost objects of a text, up to one that does not close or is in brackets in prose.
 
-    Of `Here: {"a": 1} [{"b": 2}]` they are both, the second without members, as it stands in a list. Those
-    behind the first MAX_OBJECTS are not read, like one that does not close.
+    For `Here: {"a": 1} [{"b": 2}]` these are both, the second without members, because it is in a list.
+    After the first MAX_OBJECTS no more are read, as after one that does not close.
     """
     objects: list[JsonObject] = []
     position = 0
-    open_lists = 0  # how many lists are open at that position
-    has_object = has_prose = False  # what the open lists hold
+    open_lists = 0  # the number of lists that are open at that position
+    has_object = has_prose = False  # what the open lists contain
     while match := OUTSIDE.search(text, position):
-        # Between the objects of a list stand only commas.
+        # Only commas separate the objects of a list.
         if open_lists and text[position : match.start()].replace(",", "").strip():
             has_prose = True
         start, position = match.span()
-        # In prose a bracket that is not closed begins no list: it must not hide the judge's object.
+        # An unclosed bracket in prose does not begin a list: it must not hide the judge's object.
         if has_prose and (has_object or match[0] == "{"):
             break
         if match[0] == "[":
@@ -288,7 +289,7 @@ def _read_object(text: str, start: int) -> JsonObject | None:
     depth = 0
     members: list[Member] = []
     comments: list[str] = []
-    # What is being read is a key or, once `key` is known, its value: where it begins, and the comments in it.
+    # The part being read is a key or, once `key` is known, its value: where it begins, and its comments.
     key: str | None = None
     part_start = start + 1
     comment_spans: list[Span] = []
@@ -297,22 +298,22 @@ def _read_object(text: str, start: int) -> JsonObject | None:
             comments.append(token[0])
             comment_spans.append(token.span())
             continue
-        sign = token["sign"] or token["end"]
-        if sign is None:  # a string: what looks like a sign in it is none
+        mark = token["mark"] or token["end"]
+        if mark is None:  # a string: its characters have no meaning here
             continue
-        if sign in "{[":
+        if mark in "{[":
             depth += 1
-        elif sign in "}]":
+        elif mark in "}]":
             depth -= 1
-        is_key_end = sign == ":" and depth == 1 and key is None
-        is_member_end = depth == 0 or (sign == "," and depth == 1)
+        is_key_end = mark == ":" and depth == 1 and key is None
+        is_member_end = depth == 0 or (mark == "," and depth == 1)
         if not is_key_end and not is_member_end:
             continue
         part = _blank_comments(text, part_start, token.start(), comment_spans)
         if is_key_end:
             key = fold(_decode(part)).text.strip(QUOTES).casefold()
         else:
-            # Between two commas, and behind the last one, there may be nothing.
+            # There may be nothing between two commas, or after the last one.
             if key is not None or part.strip():
                 members.append(Member(key, part_start, token.start(), part.strip()))
             key = None
@@ -324,7 +325,7 @@ def _read_object(text: str, start: int) -> JsonObject | None:
 
 
 def _blank_comments(text: str, start: int, end: int, comment_spans: Sequence[Span]) -> str:
-    """Return a text from start to end with one blank in the place of each comment in it."""
+    """Return a text from start to end with a blank in place of each comment."""
     pieces: list[str] = []
     for comment_start, comment_end in comment_spans:
         pieces.append(text[start:comment_start])
@@ -334,7 +335,7 @@ def _blank_comments(text: str, start: int, end: int, comment_spans: Sequence[Spa
 
 
 def _split_at_objects(text: str, objects: Sequence[JsonObject]) -> list[str]:
-    """Return what stands ahead of each object, and behind the last one: of n objects n + 1 texts."""
+    """Return the texts before each object, and after the last one: n + 1 texts for n objects."""
     gaps: list[str] = []
     position = 0
     for json_object in objects:
@@ -345,24 +346,24 @@ def _split_at_objects(text: str, objects: Sequence[JsonObject]) -> list[str]:
 
 
 def _read_value(source: str, reader: Reader) -> str:
-    """Return the place that a value is: the text of a string, or what stands behind the colon.
+    """Return the text of a value as a place: the content of a string, or what follows the colon.
 
     Raises:
-        ReplyError: `not_a_number` or `unknown_label` for a list and for an object; `ambiguous` for a bare
-            number that JSON does not allow, such as `1.` and `01`: it may be a part of another one.
+        ReplyError: `not_a_number` or `unknown_label` for a list or an object; `ambiguous` for a bare number
+            that JSON does not allow, such as `1.` and `01`: it may be part of another one.
     """
     place = fold(_decode(source)).text
-    first_sign = source[:1]
-    if first_sign in ("[", "{"):
+    first_character = source[:1]
+    if first_character in ("[", "{"):
         raise reader.make_error("unknown_label" if reader.scale.choices else "not_a_number", place)
-    is_string = first_sign in ("'", '"', "“", "‘")
+    is_string = first_character in ("'", '"', "“", "‘")
     if not is_string and any(map(str.isdigit, place)) and not NUMBER.fullmatch(place):
         raise reader.make_error(reader.misfit_code(place), place)
     return place
 
 
 def _decode(source: str) -> str:
-    """Return what a JSON string says; anything else as it is written, without blanks around it."""
+    """Return the content of a JSON string; anything else as it is written, stripped."""
     text = source.strip()
     if not text.startswith('"'):
         return text
@@ -373,7 +374,7 @@ def _decode(source: str) -> str:
 
 
 def _repair(text: str) -> Mapping[str, Any]:
-    """Return the object as json_repair understands it; {} if it does not, or if that could take long."""
+    """Return the object as json_repair reads it; {} if it cannot, or if that could take too long."""
     unquoted = STRING.sub("", text)
     n_marks = sum(map(text.count, "\"'“”")) + sum(map(unquoted.count, "{[("))
     if len(unquoted) > MAX_UNQUOTED or (len(text) + 1000) * (n_marks + 20) > MAX_REPAIR_WORK:

@@ -1,4 +1,4 @@
-"""Verdicts on labelled lines, such as `Score: 8`: the labels, the places behind them, and the formats."""
+"""Verdicts on labelled lines, such as `Score: 8`: the labels, the places after them, and the formats."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from groundjudge.text.patterns import LazyPattern, compile_when_used
 NOT_BLANK = compile_when_used(r"\S")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|(?P<heading>\#{1,6})|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
-# What follows a label; nothing follows one that ends in a bracket, and a heading that is only a label.
+# What follows a label; nothing needs to follow one that ends in a bracket, or a heading that is only a label.
 COLON = r"(?:(?<=\])[^\S\n]*:?|" + BRACKET + r"[^\S\n]*(?::|(?(heading)(?P<title>$)|(?!))))"
 
 
 def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> LazyPattern:
     """Return a pattern for labels, each followed by a colon unless it ends in a bracket or is a heading.
 
-    In a label a space and `_` are the same. A bracket that states a scale may follow: "Score (0-10): 7".
+    In a label, a space and `_` are the same. A bracket that states a scale may follow: "Score (0-10): 7".
 
     Args:
         labels: the labels.
-        names: what may stand alone on a line above labels: the names of parts.
+        names: the names of parts, which may be alone on a line above labels.
     """
     name = rf"(?P<name>{_spellings(names)})[^\S\n]*:?[^\S\n]*$"
     return compile_when_used(
@@ -48,7 +48,7 @@ def _spellings(labels: Iterable[str]) -> str:
 
 
 def comparable_label(label: str) -> str:
-    """Return a label as it is compared: in small letters, with spaces for underscores."""
+    """Return a label in the form in which it is compared: lower case, with spaces for underscores."""
     return label.casefold().replace("_", " ")
 
 
@@ -56,12 +56,12 @@ def find_lines(reader: Reader, labels: Pattern, kinds: Mapping[str, str]) -> lis
     """Find the labelled lines of a reply, in order.
 
     The place of a value, or of shares, is the rest of the line or, if that is empty, the next line that is
-    not; all others reach to the next label.
+    not; all others extend to the next label.
 
     Args:
         reader: the reader of the reply.
         labels: the `label_pattern` of the format's labels.
-        kinds: what stands behind each label.
+        kinds: what follows each label.
     """
     text = reader.text
     kinds = {comparable_label(label): kind for label, kind in kinds.items()}
@@ -70,22 +70,22 @@ def find_lines(reader: Reader, labels: Pattern, kinds: Mapping[str, str]) -> lis
     while line_end >= 0:
         line_starts.append(line_end + 1)
         line_end = text.find("\n", line_end + 1)
-    # From the end: each place reaches to the label behind it.
+    # From the end: each place extends to the label after it.
     places: list[Place] = []
     end = len(text)
     for line_start in reversed(line_starts):
-        match = labels.match(text, line_start)  # which is faster than to search for a label
+        match = labels.match(text, line_start)  # which is faster than searching for a label
         if match is None:
             continue
-        first_sign = NOT_BLANK.search(text, match.end(), end)
+        first_character = NOT_BLANK.search(text, match.end(), end)
         is_title = match["title"] is not None or match["name"] is not None
-        # A heading right above a label is no text; the name of a part with text below it is nothing else.
-        if match["label"] is not None and not (is_title and first_sign is None):
+        # A heading right above a label is not text; the name of a part with text below is just text.
+        if match["label"] is not None and not (is_title and first_character is None):
             label = intern(comparable_label(match["label"]))
-            start = end if first_sign is None else first_sign.start()
+            start = end if first_character is None else first_character.start()
             line_end = text.find("\n", start, end)
             place_end = end if line_end < 0 else line_end
-            kind = kinds.get(label, "text")  # without case "ı" is "i", but not that label
+            kind = kinds.get(label, "text")  # if case is ignored, "ı" is "i", but not that label
             content_end = place_end if kind in ("value", "shares") else end
             places.append(
                 Place(
@@ -98,7 +98,7 @@ def find_lines(reader: Reader, labels: Pattern, kinds: Mapping[str, str]) -> lis
                 )
             )
             end = match.start()
-        elif first_sign is None:
+        elif first_character is None:
             places.append(Place("other", content=match.span(), span=match.span()))
             end = match.start()
     places.reverse()
@@ -112,17 +112,17 @@ def one_line(text: str) -> str:
 
 @dataclass(frozen=True)
 class Labelled(PlacedFormat):
-    """Reads the verdict on a labelled line: see `Line` and `Banded`, which make this format.
+    """Reads the verdict on a labelled line: `Line` and `Banded` make this format.
 
     Attributes:
-        verdict: the label of the verdict, or several of which any may be used. It begins its line, and a
-            colon follows unless it ends in a bracket, as `[RESULT]` does, or is a heading: `### Score`.
-        brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
-        reason: the label of the explanation; "" if that is the prose ahead of the verdict. With a label,
-            nothing may follow the verdict but other labels.
-        level: the label of the level that is named besides the number; "" if there is none.
-        shares: the label of the shares, how probable each value is; "" if there are none. Nothing may follow
-            them but other labels.
+        verdict: the label of the verdict, or several alternatives. It begins its line and is followed by a
+            colon, unless it ends in a bracket, like `[RESULT]`, or is a heading: `### Score`.
+        brackets: whether the verdict is in double brackets, as in `Rating: [[5]]`.
+        reason: the label of the explanation; "" if that is the prose before the verdict. With a label, only
+            other labels may follow the verdict.
+        level: the label of the level that is named in addition to the number; "" if there is none.
+        shares: the label of the shares (the probability of each value); "" if there are none. Only other
+            labels may follow them.
     """
 
     verdict: str | tuple[str, ...]
@@ -133,7 +133,7 @@ class Labelled(PlacedFormat):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The label of the verdict, or all of which any may be used."""
+        """The label of the verdict, or all alternatives."""
         if isinstance(self.verdict, str):
             return (self.verdict,)
         return self.verdict
@@ -149,15 +149,15 @@ class Labelled(PlacedFormat):
 
     @cached_property
     def _kinds(self) -> dict[str, str]:
-        """What stands behind each label."""
+        """What follows each label."""
         verdicts = dict.fromkeys(self.labels, "value")
-        # Twice: the verdict's labels are looked for first, and win where another one is the same.
+        # Twice: the verdict's labels are looked for first, and win if another one is the same.
         kinds = {**verdicts, self.reason: "reason", self.level: "level", self.shares: "shares", **verdicts}
         kinds.pop("", None)
         return kinds
 
     def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the labelled lines. Where the verdict stands in brackets, its label without them is prose."""
+        """Find the labelled lines. If the verdict must be in brackets, its label without them is prose."""
         places: list[Place] = []
         for place in find_lines(reader, self._pattern, self._kinds):
             is_text = self.brackets and place.kind == "value" and "[[" not in reader.text_of(place)
@@ -165,13 +165,13 @@ class Labelled(PlacedFormat):
         return places
 
     def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:
-        """Find the explanation: the text behind its label, or the prose ahead of the verdict."""
+        """Return the explanation: the text after its label, or the prose before the verdict."""
         if self.reason:
             return super().find_reason(reader, places, verdict)
         return reader.reply.slice(reader.reply.start, verdict.span[0])
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write the explanation and the labelled line of the verdict below it."""
+        """Write the explanation and, below it, the verdict on its labelled line."""
         label = self.labels[0]
         colon = "" if label.endswith("]") else ":"
         place = f"[[{write_value(reading)}]]" if self.brackets else write_value(reading)
@@ -179,7 +179,7 @@ class Labelled(PlacedFormat):
         if self.shares and reading.shares:
             verdict += f"\n{self.shares}: {one_line(reading.shares)}"
         if not self.reason:
-            prose = self._pattern.sub(lambda match: f"> {match[0]}", reading.reason)  # no label any more
+            prose = self._pattern.sub(lambda match: f"> {match[0]}", reading.reason)  # no longer a label
             return f"{prose}\n{verdict}".lstrip()
         lines = [f"{self.reason}: {one_line(reading.reason)}"]
         if self.level:
@@ -188,31 +188,31 @@ class Labelled(PlacedFormat):
         return "\n".join(lines)
 
 
-def Line(  # noqa: N802  it is written where a format is made
+def Line(  # noqa: N802  used like the class of a format
     name: str | tuple[str, ...] = "Verdict",
     brackets: bool = False,  # noqa: FBT001, FBT002
     shares: str = "",
 ) -> Labelled:
-    """A format that reads a verdict on a line of its own, as in `Final verdict: Inconsistent`.
+    """Make a format that reads a verdict on a separate line, as in `Final verdict: Inconsistent`.
 
-    The explanation is the prose before it. Prose may follow the verdict, too, if it has no digit or, on a
+    The explanation is the prose before it. Prose may also follow the verdict if it has no digit or, on a
     scale of labels, no other label.
 
     Args:
-        name: the label of the line, or several of which any may be used. It begins the line, and a colon
-            follows unless it ends in a bracket, as `[RESULT]` does, or is a heading.
-        brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
-        shares: the label of the line with the shares, how probable each value is; "" for none.
+        name: the label of the line, or several alternatives. It begins the line and is followed by a colon,
+            unless it ends in a bracket, like `[RESULT]`, or is a heading.
+        brackets: whether the verdict is in double brackets, as in `Rating: [[5]]`.
+        shares: the label of the line with the shares (the probability of each value); "" for none.
     """
     return Labelled(name, brackets, shares=shares)
 
 
-def Banded(shares: str = "") -> Labelled:  # noqa: N802  it is written where a format is made
-    """A format that reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`.
+def Banded(shares: str = "") -> Labelled:  # noqa: N802  used like the class of a format
+    """Make a format that reads the number or label after `Score:`, the texts after `Analysis:` and `Level:`.
 
-    Nothing may follow the verdict but the other labels.
+    Only the other labels may follow the verdict.
 
     Args:
-        shares: the label of the line with the shares, how probable each value or level is; "" for none.
+        shares: the label of the line with the shares (the probability of each value or level); "" for none.
     """
     return Labelled("Score", reason="Analysis", level="Level", shares=shares)

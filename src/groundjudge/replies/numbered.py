@@ -1,9 +1,9 @@
-"""Verdicts in lines of numbers, one for each sentence: its number, the source's numbers, a note, its score.
+"""Verdicts in numbered lines, one per sentence: its number, the source's numbers, a note, its score.
 
     3 | 12, 14 | the height is 31 metres, not 37 | 4
     ALL | 20
 
-The prompt shows the sentences with their numbers. So nothing is copied, and what a note holds is no verdict:
+The prompt shows the sentences with their numbers. So nothing is copied, and a note never contains a verdict:
 only the first two fields of a line and its last one are places.
 """
 
@@ -32,22 +32,22 @@ from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
 from groundjudge.text.patterns import compile_when_used
 
 ALL = "ALL"
-"""What begins the last line, which says of how many graders in a hundred the whole would pass."""
+"""The beginning of the last line, which says how many graders in a hundred would accept the whole."""
 
 NONE = "-"
-"""Stands for no source and for no note."""
+"""Means that there is no source, or no note."""
 
 # The code of sentences that contradict the last line.
 SHARE_MISMATCH = "share_mismatch"
 
 SURE_BACKED, SURE_UNBACKED = 0.9, 0.2
-"""Scores of sentences that contradict the last line: all at least the one below one half, or one at most the
-other above it."""
+"""Scores of sentences that contradict the last line: SURE_BACKED or more for all, while it is below one half;
+or SURE_UNBACKED or less for any, while it is above."""
 
 MAX_RANGE = 1000
-"""Sentences of the source that one range may name where nobody knows how many there are."""
+"""How many of the source's sentences one range may name, if their number is unknown."""
 
-# The first field of a line, as models set it: "3", "**3.**" (emphasis is folded), "- [3]".
+# The first field of a line, as models write it: "3", "**3.**" (emphasis is folded), "- [3]".
 BEGINNING = r"[^\S\n]*(?:[-*•][^\S\n]+)?[(\[]?(?:[1-9][0-9]{0,5}|ALL)[.)\]]?[^\S\n]*"
 MARKS = Marks(compile_when_used(rf"^[^\S\n]*\|?{BEGINNING}\|", re.MULTILINE | re.IGNORECASE), "lines")
 NUMBER = compile_when_used(r"(?:[-*•]\s+)?[(\[]?(?P<name>[1-9][0-9]{0,5}|ALL)[.)\]]?", re.IGNORECASE)
@@ -60,7 +60,7 @@ JSON_IN_FENCE = compile_when_used(r"\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?
 
 
 class NumberedSentence(BaseModel):
-    """A line as JSON. A score is a number, one of the scale's labels, or null for NO CLAIM."""
+    """A line as JSON. The score is a number, one of the scale's labels, or null for NO CLAIM."""
 
     model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
@@ -71,7 +71,7 @@ class NumberedSentence(BaseModel):
 
 
 class NumberedVerdict(BaseModel):
-    """All lines as JSON, as the schema asks for them."""
+    """All lines as JSON, following the schema."""
 
     model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
@@ -81,7 +81,7 @@ class NumberedVerdict(BaseModel):
 
 @dataclass(frozen=True)
 class Numbered(PlacedFormat):
-    """Reads the score and the evidence of every sentence by number, and how probable it is that all holds."""
+    """Reads each sentence's score and evidence by number, and the probability that all is supported."""
 
     @property
     def parts_are_sentences(self) -> bool:
@@ -95,7 +95,7 @@ class Numbered(PlacedFormat):
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """The mean of the sentences that claim something, and the lowest of them."""
+        """The mean and the lowest of the sentences that make a claim."""
         return ("mean", "weakest")
 
     @property
@@ -105,11 +105,11 @@ class Numbered(PlacedFormat):
 
     @property
     def marks(self) -> Marks:
-        """What begins a line."""
+        """The beginning of a line."""
         return MARKS
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
-        """Read a reply; one by the schema is JSON. Of one that was cut off, the finished lines can be kept.
+        """Read a reply, in lines or as JSON. If it was cut off, its finished lines can be kept.
 
         Raises:
             ReplyError: as for `PlacedFormat.read_reply`, and those of `read_places`.
@@ -123,7 +123,7 @@ class Numbered(PlacedFormat):
             raise
 
     def _without_rest(self, reply: Reply, scale: Scale, expectation: Expectation) -> ReplyError:
-        """Return the error of a reply that was cut off, with its finished lines and the missing numbers."""
+        """Return the error for a reply that was cut off, with its finished lines and the missing numbers."""
         finished, _, _ = reply.text.rpartition("\n")
         error = ReplyError("truncated", reply.text)
         try:
@@ -133,16 +133,16 @@ class Numbered(PlacedFormat):
         return error
 
     def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the lines; each has its last field as the place of a value."""
+        """Find the lines; the last field of each is the place of a value."""
         return _find_lines(reader)
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
-        """Read the lines, which are those of all sentences in their order, with the last one behind them.
+        """Read the lines: those of all sentences in order, followed by the last one.
 
-        Lines of an earlier reply stand ahead of those of this one, and count where both have a number.
+        Lines of an earlier reply come first, and take precedence if both replies have the same number.
 
         Raises:
-            ReplyError: `ambiguous` for a line that has no place here or a number that does not exist,
+            ReplyError: `ambiguous` for a line that does not belong here or a number that does not exist,
                 `unrated_sentences` with the missing numbers and the lines to keep, or the code of a score
                 that cannot be read.
         """
@@ -152,7 +152,7 @@ class Numbered(PlacedFormat):
             earlier = replace(reader, reply=open_reply(Reply(reader.expectation.earlier), MARKS.pattern))
             earlier_parts, earlier_texts = _read_lines(_find_lines(earlier), earlier)
             for number, part in earlier_parts.items():
-                parts[number] = replace(part, span=None)  # it does not stand in this reply
+                parts[number] = replace(part, span=None)  # it is not in this reply
             texts.update(earlier_texts)
         n_sentences = max(parts) if sentences is None else len(sentences.response)
         missing = tuple(number for number in range(1, n_sentences + 1) if number not in parts)
@@ -171,7 +171,7 @@ class Numbered(PlacedFormat):
         return Reading(None, parts=in_order, warnings=warnings, whole=whole)
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write a line for each part, and the last one if it is known how probably all is borne out."""
+        """Write a line for each part, and the last one if the probability for the whole is known."""
         lines: list[str] = []
         for number, part in enumerate(reading.parts, 1):
             sources = ", ".join(map(str, part.sources)) or NONE
@@ -182,10 +182,10 @@ class Numbered(PlacedFormat):
         return "\n".join(lines)
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
-        """How probably all that is claimed is borne out; None if nothing is claimed.
+        """Return the probability that the source supports all claims; None if there are none.
 
-        It is the lowest score of a sentence where the reply does not say, or where that is lower and the two
-        contradict each other.
+        If the reply does not say, it is the lowest score of a sentence. If the two contradict each other, the
+        lower one counts.
         """
         claims = _scores_of_claims(reading, scale)
         if not claims:
@@ -197,14 +197,14 @@ class Numbered(PlacedFormat):
         return reading.whole
 
     def scores(self, reading: Reading, scale: Scale) -> Mapping[str, float]:
-        """The mean of the sentences that claim something, and the lowest of them; {} if there are none."""
+        """Return the mean and the lowest of the sentences that make a claim; {} if there are none."""
         claims = _scores_of_claims(reading, scale)
         if not claims:
             return {}
         return {"mean": fmean(claims), "weakest": min(claims)}
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
-        """The same lines as JSON; a score of null stands for NO CLAIM."""
+        """Return the schema of the same lines as JSON; a score of null means NO CLAIM."""
         score: dict[str, Any] = {"type": ["number", "null"]}
         if scale.choices:
             score = {"type": ["string", "null"], "enum": [*scale.choices, None]}
@@ -219,7 +219,7 @@ class Numbered(PlacedFormat):
 
 
 def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object that has these keys and no others."""
+    """Return the schema of an object with exactly these keys."""
     return {
         "type": "object",
         "properties": properties,
@@ -240,19 +240,19 @@ def contradict(claims: Sequence[float], whole: float) -> bool:
 
 
 def _as_lines(reply: Reply) -> Reply:
-    """Return a reply by the schema as one in lines; any other reply as it is."""
+    """Convert a reply that follows the schema to lines; return any other reply unchanged."""
     match = JSON_IN_FENCE.fullmatch(reply.text)
     if match is None:
         return reply
     try:
         verdict = NumberedVerdict.model_validate(json.loads(match["json"], object_pairs_hook=_unique_keys))
     except ValueError:
-        return reply  # in which no line will be found
+        return reply  # no line will be found in it
     lines: list[str] = []
     for sentence in verdict.sentences:
         sources = ", ".join(map(str, sentence.sources)) or NONE
         score = NO_CLAIM if sentence.score is None else sentence.score
-        # A note is on one line, so that it cannot begin another one.
+        # A note must be on one line, so that it cannot begin another one.
         lines.append(f"{sentence.n} | {sources} | {one_line(sentence.note)} | {score}")
     lines.append(f"{ALL} | {verdict.all}")
     return replace(reply, text="\n".join(lines), tokens=None)
@@ -262,19 +262,19 @@ def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of these pairs.
 
     Raises:
-        ValueError: a key comes twice.
+        ValueError: a key occurs twice.
     """
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        message = "a key comes twice"
+        message = "a key occurs twice"
         raise ValueError(message)
     return mapping
 
 
 def _spans_of_lines(reader: Reader) -> Iterator[Span]:
-    """Yield where the lines of a reply stand that are not blank.
+    """Yield the spans of the lines of a reply that are not blank.
 
-    Folding makes a line end of every carriage return, but in a note it is none.
+    Folding turns every carriage return into a line end, but in a note it isn't one.
     """
     text, raw, origins = reader.text, reader.reply.raw, reader.reply.origins
     start = end = 0
@@ -292,12 +292,12 @@ def _spans_of_lines(reader: Reader) -> Iterator[Span]:
 
 
 def _find_lines(reader: Reader) -> Sequence[Place]:
-    """Find the lines of a reply, each number once, in rising order and with "ALL" behind them.
+    """Find the lines of a reply: each number once, in rising order, with "ALL" at the end.
 
-    Ahead of the first one may stand prose without a bar, or the head of a table; a fence may be around them.
+    Prose without a bar, or the head of a table, may precede them; a fence may surround them.
 
     Raises:
-        ReplyError: `ambiguous` for any other line, and for a number that comes again with something else;
+        ReplyError: `ambiguous` for any other line, and for a number that is repeated with something else;
             `no_verdict` if there is no line.
     """
     spans = list(_spans_of_lines(reader))
@@ -328,8 +328,8 @@ def _find_first(reader: Reader, spans: Sequence[Span]) -> int:
     """Return the index of the first line of a verdict.
 
     Raises:
-        ReplyError: `no_verdict` if there is none; `ambiguous` if one ahead of it might be one: it has a bar
-            and a digit, and is no head of a table, behind which a row of dashes stands.
+        ReplyError: `no_verdict` if there is none; `ambiguous` if an earlier line might be one: it has a bar
+            and a digit, and is not the head of a table, which a row of dashes follows.
     """
     for index, span in enumerate(spans):
         if _find_line(reader.text, span) is not None:
@@ -337,21 +337,21 @@ def _find_first(reader: Reader, spans: Sequence[Span]) -> int:
         text = reader.text[slice(*span)]
         if "|" not in text or not any(map(str.isdigit, text)):
             continue
-        behind = spans[index + 1] if index + 1 < len(spans) else span
-        if not DASHES.fullmatch(reader.text[slice(*behind)]):
+        next_span = spans[index + 1] if index + 1 < len(spans) else span
+        if not DASHES.fullmatch(reader.text[slice(*next_span)]):
             raise reader.make_error("ambiguous", text)
     raise reader.make_error("no_verdict")
 
 
 def _rank(line: Place) -> float:
-    """Return where a line stands among others: by its number, and "ALL" behind them."""
+    """Return the rank of a line among others: its number, with "ALL" after all numbers."""
     return float("inf") if line.label == ALL else int(line.label)
 
 
 def _find_line(text: str, span: Span) -> Place | None:
-    """Find the last field of a line, with the first one as its label; None if it is no line of a verdict.
+    """Find the last field of a line, with the first one as its label; None if the line is not a verdict's.
 
-    The bars around a row of a table are none between fields.
+    The bars around a table row do not separate fields.
     """
     start, end = span
     while end > start and text[end - 1].isspace():
@@ -376,7 +376,7 @@ def _split_line(text: str, line: Place, end: int) -> list[str]:
 
 
 def _read_lines(lines: Sequence[Place], reader: Reader) -> tuple[dict[int, PartReading], dict[int, str]]:
-    """Read the lines of sentences: what each says, and its text, by number.
+    """Read the lines of sentences: return what each says, and its text, by number.
 
     Raises:
         ReplyError: as for `_read_part`.
@@ -395,8 +395,8 @@ def _read_part(line: Place, reader: Reader) -> PartReading:
     """Read the line of a sentence.
 
     Raises:
-        ReplyError: `ambiguous` for a number that does not exist, for sources that are no numbers and for too
-            few fields, or the code of a score that cannot be read.
+        ReplyError: `ambiguous` for a number that does not exist and for sources that are not numbers,
+            `missing_score` for too few fields, or the code of a score that cannot be read.
     """
     number = int(line.label)
     sentences = reader.expectation.sentences
@@ -452,7 +452,7 @@ def _read_whole(line: Place, reader: Reader) -> float | None:
     if line.label != ALL:
         return None
     fields = map(unwrap, _split_line(reader.text, line, line.content[1]))
-    # In a table it has the empty fields of the other lines.
+    # In a table this line also has empty fields, in the columns of the others.
     texts = [field for field in fields if not NO_SOURCE.fullmatch(field)]
     match = SHARE.fullmatch(texts[0]) if len(texts) == 1 else None
     if match is None:

@@ -1,4 +1,4 @@
-"""The part of a reply that can hold a verdict: finished, folded for reading, and without the reasoning."""
+"""The part of a reply that can contain a verdict: finished, folded for reading, without the reasoning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 Pattern: TypeAlias = re.Pattern[str] | LazyPattern
 
-# What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
+# What finish reasons mean: "" for a natural end. Any other word is `interrupted`.
 FINISH = {
     "": "(stop|eos)(_token)?|stop_sequence|end(_turn|oftext|_of_text)?|done|completed?|finish(ed)?|success",
     "truncated": (
@@ -25,22 +25,22 @@ FINISH = {
         "|guardrail_intervened|error_toxic"
     ),
 }
-# Full-width forms, the sign for minus, and the line end of old systems. A comma of full width stays as it is,
-# because it is no decimal comma: 3，4 is not 3.4.
+# Full-width forms, the minus sign, and the line end of old systems. A full-width comma stays as it is,
+# because it is not a decimal comma: 3，4 is not 3.4.
 WIDTHS = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | str.maketrans("\u3000−\r", " -\n")
 del WIDTHS[ord("，")]
 # Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
-# It begins with one set of characters, as the next one does: so most places are left out at once.
+# It begins with one set of characters, like the next one, so that most positions are skipped at once.
 INVISIBLE = compile_when_used(
     "[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\r\\\\]"
     r"(?:(?<![\r\\])|(?<=\r)(?=\n)|(?<=\\)(?=_))"
 )
-# Emphasis that no letter and no digit touches from outside: 3*1 is not 31. It begins and ends alike and in
-# one element: in *so*</S1><S2>A*</S2> the last asterisk belongs to the grade.
+# Emphasis with no letter or digit next to it on the outside: 3*1 is not 31. It begins and ends with the same
+# mark and in one element: in *so*</S1><S2>A*</S2> the last asterisk belongs to the grade.
 EMPHASIS = compile_when_used(
     r"(?P<begin>([*_`])(?<!\w\2)(?<!\2\2)\2{0,2})(?!\s|\2)(?:(?!\2)[^\n<])++(?<!\s)(?P<end>(?P=begin))(?!\w|\2)"
 )
-# Both tags in turn, or the end of a reasoning alone.
+# Both tags in turn, or just the end of the reasoning.
 THINKING = compile_when_used(
     r"<think(?:ing)?(?:\s[^<>]*)?>(?:[^<]++|<(?!/?think))*+</think(?:ing)?>"
     r"|(?P<line>^[^\S\n]*+)?(?P<end></think(?:ing)?>)",
@@ -51,8 +51,8 @@ REASONING = compile_when_used(
 )
 # What the names of tags for reasoning have in common.
 _THINKING_WORD = "(?:think|thought|reason|reflect|analy[sz]|scratchpad|monologue|draft)"
-# How reasoning and comments begin and end: while one is open, no verdict stands there. The tags have many
-# names, each with such a word: <seed:think>, <|START_THINKING|>, <inner_thoughts>, ◁think▷.
+# How reasoning and comments begin and end: while one is open, there is no verdict. The tags have many names,
+# each of which contains such a word: <seed:think>, <|START_THINKING|>, <inner_thoughts>, ◁think▷.
 ASIDE = compile_when_used(
     rf"(?P<tag>[<◁][|｜]?(?P<tag_end>/|end_(?:of_)?)?(?=[\w:.-]{{0,40}}?{_THINKING_WORD})[\w:.-]{{1,60}}+"
     r"(?:\s[^<>◁▷\n]*+)?[|｜]?[>▷])"
@@ -62,15 +62,15 @@ ASIDE = compile_when_used(
     r"|(?P<comment><!--|(?P<comment_end>-->))",
     re.IGNORECASE,
 )
-# A tag of any name with which a reply begins.
+# A tag with any name at the beginning of a reply.
 FIRST_TAG = compile_when_used(r"\s*+<(?P<name>[^\W\d_](?:[^\W\d]|[:.-]){0,60}+)(?:\s[^<>]*+)?(?<!/)>")
-# HTML needs no end of these, tokens of chat templates have none, and an answer's may be the stop sequence.
+# HTML does not require these to end, chat template tokens never do, and </answer> may be the stop sequence.
 NEVER_CLOSED = compile_when_used(
     r"br|hr|img|p|li|s|[bes]o[sp]|(?:start|end|begin)_of_\w+"
     r"|(?:final[_-]?)?(?:answer|evaluation|json|output|response|result|verdict)",
     re.IGNORECASE,
 )
-# The marks that begin and end quotations, in any language, and those around what is struck out.
+# The marks that begin and end quotations, in any language, and the one around text that is struck out.
 QUOTATION_MARKS = "\"'´‘’‚‛“”„‟«»‹›「」『』《》〈〉〝〞〟❛❜❝❞﹁﹂﹃﹄~"
 # What ends a turn in the templates of chat models, for servers that leave it in the reply.
 ENDS_OF_TURN = (
@@ -86,12 +86,12 @@ LETTER_OR_DIGIT = compile_when_used(r"[^\W_]")
 
 @dataclass(frozen=True)
 class FoldedText:
-    """A folded text, and where each of its characters stands in the raw reply.
+    """A folded text, and where each of its characters is in the raw reply.
 
     Attributes:
         raw: the whole reply.
         text: the folded text.
-        origins: for each index of `text`, its end included, the index in `raw`.
+        origins: for each index of `text`, including its end, the index in `raw`.
         start: where the reasoning ends.
     """
 
@@ -101,30 +101,30 @@ class FoldedText:
     start: int = 0
 
     def slice(self, start: int, end: int) -> str:
-        """Return the reply's own text at a span of the folded text, without white space around it.
+        """Return the original text at a span of the folded text, without white space around it.
 
-        Emphasis at its ends is kept if it belongs to the span: not that of `**Score: 8**`.
+        Emphasis at its ends is kept if it belongs to the span, unlike that of `**Score: 8**`.
         """
         if start >= end:
             return ""
         first = self.origins[start]
         last = self.origins[end - 1] + 1
         text = self.raw[first:last]
-        # What was folded away right before and right behind the span.
+        # What was folded away immediately before and after the span.
         before = self.raw[self.origins[start - 1] + 1 if start else 0 : first]
-        behind = self.raw[last : self.origins[end]]
-        # Marks that occur in the span have their counterpart there.
+        after = self.raw[last : self.origins[end]]
+        # Marks that occur in the span have their counterpart in it.
         if before not in text:
             before = ""
-        if behind not in text:
-            behind = ""
-        return f"{before}{text}{behind}".strip()
+        if after not in text:
+            after = ""
+        return f"{before}{text}{after}".strip()
 
 
 def fold(raw: str) -> FoldedText:
     """Fold a text: what differs only in appearance becomes equal, and emphasis is removed.
 
-    "**Score：** 8" becomes "Score: 8". Each character that is left keeps its place in the raw text.
+    "**Score：** 8" becomes "Score: 8". For each remaining character, its index in the raw text is known.
     """
     removed = [match.span() for match in INVISIBLE.finditer(raw)]
     for emphasis in EMPHASIS.finditer(raw):
@@ -132,7 +132,7 @@ def fold(raw: str) -> FoldedText:
         removed.append(emphasis.span("end"))
     if not removed:  # as nearly always
         text = raw.translate(WIDTHS)
-        # A long reply is not kept twice.
+        # Do not keep a long reply twice.
         return FoldedText(raw, raw if text == raw else text, range(len(raw) + 1))
     pieces: list[str] = []
     origins = Origins()
@@ -146,18 +146,18 @@ def fold(raw: str) -> FoldedText:
 
 
 def open_reply(reply: Reply, marker: Pattern = NOTHING, *, in_strings: bool = False) -> FoldedText:
-    """Return a finished reply, folded, with blanks in the place of the reasoning, which holds no verdict.
+    """Return a finished reply, folded, with blanks in place of the reasoning, which contains no verdict.
 
     Args:
-        reply: the reply of the model.
-        marker: matches the tags or labels of the format. A `</think>` behind one of them ends no reasoning.
-        in_strings: whether the format has strings, in which the tags of reasoning may stand, and which
-            folding would alter: its text is returned as it is, without the reasoning.
+        reply: the model's reply.
+        marker: matches the tags or labels of the format. A `</think>` after one of them ends no reasoning.
+        in_strings: whether the format has strings, which may contain reasoning tags, and which folding would
+            change: then its text is returned unfolded, without the reasoning.
 
     Raises:
         ReplyError: `refused`, `truncated` or `interrupted` by its finish reason, `empty`, `no_verdict` for
-            reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began, and for
-            a reply that is quoted whole.
+            reasoning that is not closed, or `ambiguous` for the end of reasoning that never began, and for a
+            reply that is quoted as a whole.
     """
     if reply.refusal:
         raise ReplyError("refused", reply.text)
@@ -167,7 +167,7 @@ def open_reply(reply: Reply, marker: Pattern = NOTHING, *, in_strings: bool = Fa
     folded = fold(_cut_end_of_turn(reply.text))
     if folded.raw != reply.text:
         folded = replace(folded, raw=reply.text)
-    if "think" in folded.text.casefold():  # as every tag of reasoning that is cut
+    if "think" in folded.text.casefold():  # like every reasoning tag that is cut
         folded = _blank_reasoning(folded, marker)
         if not in_strings and has_stray_end(folded.text, marker):
             raise ReplyError("ambiguous", reply.text)
@@ -185,7 +185,7 @@ def open_reply(reply: Reply, marker: Pattern = NOTHING, *, in_strings: bool = Fa
 
 
 def _finish_code(finish_reason: str | None) -> str:
-    """Return the code for why a model stopped; "" if it came to a natural end, or if nobody says why."""
+    """Return the code for why a model stopped; "" for a natural end, or if the reason is not given."""
     if not finish_reason:
         return ""
     # Clients write `FinishReason.STOP`, `finish_reason_stop` and `max-tokens`.
@@ -197,9 +197,9 @@ def _finish_code(finish_reason: str | None) -> str:
 
 
 def _cut_end_of_turn(text: str) -> str:
-    """Return a text without the tokens of a chat template at its very end."""
+    """Return a text without the chat template tokens at its very end."""
     cut = end = len(text)
-    # From the end, over blanks, which stay if no token stands before them.
+    # From the end, skipping blanks, which stay if no token precedes them.
     while end > 0:
         if text[end - 1].isspace():
             end -= 1
@@ -212,8 +212,8 @@ def _cut_end_of_turn(text: str) -> str:
 
 
 def has_open_aside(text: str) -> bool:
-    """Whether reasoning or a comment is open at the end of a text, so that no verdict can stand there."""
-    if not any(sign in text for sign in "<◁["):  # as nearly always
+    """Whether reasoning or a comment is open at the end of a text, so that no verdict can be there."""
+    if not any(character in text for character in "<◁["):  # as nearly always
         return False
     depths: dict[str, int] = {}
     for tag in ASIDE.finditer(text):
@@ -224,11 +224,11 @@ def has_open_aside(text: str) -> bool:
 
 
 def _begins_with_open_tag(text: str, marker: Pattern) -> bool:
-    """Whether a text begins with a tag that no other closes: all of it may be thoughts, by whatever name."""
+    """Whether a text begins with a tag that is never closed: all of it may be thoughts, under any name."""
     tag = FIRST_TAG.match(text)
     if tag is None or NEVER_CLOSED.fullmatch(tag["name"]):
         return False
-    if marker.match(text, tag.start("name") - 1):  # a tag of the format, which has a rule of its own
+    if marker.match(text, tag.start("name") - 1):  # a tag of the format, which has its own rule
         return False
     return re.search(rf"</{re.escape(tag['name'])}\s*>", text, re.IGNORECASE) is None
 
@@ -236,7 +236,7 @@ def _begins_with_open_tag(text: str, marker: Pattern) -> bool:
 def is_quoted(text: str, start: int, end: int) -> bool:
     """Whether a span of a text is only quoted or struck out: by a mark right before it, or one on each side.
 
-    With white space between, a mark before it may be the end of another quotation.
+    If there is white space between, a single mark before it may be the end of another quotation.
     """
     before = start - 1
     if before >= 0 and text[before] in QUOTATION_MARKS:
@@ -251,10 +251,10 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 
 
 def _is_quoted_whole(text: str, marker: Pattern) -> bool:
-    """Whether quotation marks stand around all of a text and what it marks: then nobody says it.
+    """Whether quotation marks enclose all of a text, including its verdict: then the judge doesn't say it.
 
-    They do in `"So it is. Rating: 4"`, and not in `"So it is" is wrong. Rating: "4"`, where two quotations
-    begin and end the text. A verdict without any marks may itself stand in quotation marks: "Yes".
+    They do in `"So it is. Rating: 4"`, but not in `"So it is" is wrong. Rating: "4"`, which begins with one
+    quotation and ends with another. A verdict without any marks may itself be in quotation marks: "Yes".
     """
     first, last = text[0], text[-1]
     if first not in QUOTATION_MARKS or last not in QUOTATION_MARKS:
@@ -268,21 +268,21 @@ def _is_quoted_whole(text: str, marker: Pattern) -> bool:
 
 
 def _is_one_quotation(inside: str, first: str, last: str) -> bool:
-    """Whether the marks at both ends of a text belong together: none inside ends what the first one begins.
+    """Whether the marks at both ends of a text are a pair: none inside ends what the first one begins.
 
     Args:
-        inside: what stands between the two marks.
+        inside: the text between the two marks.
         first: the mark at the beginning.
         last: the mark at the end.
     """
-    n_open = 1  # quotations, one in the other
-    for before, sign, behind in zip(inside, inside[1:], inside[2:], strict=False):
-        is_apostrophe = before.isalnum() and behind.isalnum()
-        if sign not in (first, last) or is_apostrophe:
+    n_open = 1  # nested quotations
+    for before, mark, after in zip(inside, inside[1:], inside[2:], strict=False):
+        is_apostrophe = before.isalnum() and after.isalnum()
+        if mark not in (first, last) or is_apostrophe:
             continue
-        begins = sign == first
-        if first == last:  # what stands around it tells
-            begins = before.isspace() or behind.isalnum()
+        begins = mark == first
+        if first == last:  # then the characters around it decide
+            begins = before.isspace() or after.isalnum()
         n_open += 1 if begins else -1
         if n_open == 0:
             return False
@@ -290,7 +290,7 @@ def _is_one_quotation(inside: str, first: str, last: str) -> bool:
 
 
 def has_stray_end(text: str, marker: Pattern) -> bool:
-    """Whether a text has the end of a reasoning that never began, other than in a line behind a marker."""
+    """Whether a text has the end of reasoning that never began, except within a line after a marker."""
     first_marker = marker.search(text)
     for tag in THINKING.finditer(text):
         if not tag["end"] or marker.match(tag[0]):
@@ -302,7 +302,7 @@ def has_stray_end(text: str, marker: Pattern) -> bool:
 
 
 def _blank_reasoning(folded: FoldedText, marker: Pattern) -> FoldedText:
-    """Return a text with blanks in the place of the reasoning at its beginning."""
+    """Return a text with blanks in place of the reasoning at its beginning."""
     text, start = folded.text, 0
     block = REASONING.match(text)
     while block is not None and not marker.match(block[0].lstrip()):
@@ -311,7 +311,7 @@ def _blank_reasoning(folded: FoldedText, marker: Pattern) -> FoldedText:
         start = block.end()
         block = REASONING.match(text, start)
     if start == 0:
-        # The tag that begins the reasoning may be missing; then the one that ends it is alone on its line.
+        # The tag that begins the reasoning may be missing; then the closing tag must be alone on its line.
         end_alone = END_ALONE.search(text)
         if end_alone is not None and not marker.search(text, 0, end_alone.start()):
             start = end_alone.end()

@@ -1,4 +1,4 @@
-"""Verdicts without anything else: `Yes`."""
+"""Verdicts with nothing around them: `Yes`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale
 from groundjudge.text.patterns import compile_when_used
 
-# A whole reply in a code fence, as models put it that were trained on code.
+# A whole reply in a code fence, as written by models that were trained on code.
 FENCED = compile_when_used(r"\s*```\w*\n([^`]*)```\s*")
 
 
@@ -20,7 +20,7 @@ FENCED = compile_when_used(r"\s*```\w*\n([^`]*)```\s*")
 class Plain(PlacedFormat):
     """Reads a reply that is the verdict and nothing else, for example "Yes"; reasoning may precede it.
 
-    It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
+    Use it for models that were trained to answer this way: MiniCheck, Granite Guardian and others.
     """
 
     @property

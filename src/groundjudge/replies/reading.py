@@ -1,4 +1,4 @@
-"""The one reading of replies: a format says where its places are; they are read and checked here."""
+"""The reader for all replies: a format says where its places are; they are read and checked here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
 
 READING_VERSION = 3
-"""Raise it when a reply may be read otherwise than before: verdicts of one identity must be comparable."""
+"""Raise it when a reply may be read differently: verdicts with the same identity must be comparable."""
 
 
 class Marks(NamedTuple):
@@ -21,9 +21,9 @@ class Marks(NamedTuple):
 
     Attributes:
         pattern: matches a mark: a tag, a label at the beginning of its line, a brace.
-        kind: "tags" stand anywhere; "lines" begin with a label, which may come again ahead of a verdict; what
-            is in "strings" is not folded, and the format itself leaves out what is only quoted.
-        prose_may_follow: whether prose may stand behind the verdict if it does not name another one.
+        kind: "tags" may be anywhere; "lines" begin with a label, which may be repeated before a verdict; the
+            content of "strings" is not folded, and the format itself leaves out what is only quoted.
+        prose_may_follow: whether prose may follow the verdict if it does not name another one.
     """
 
     pattern: Pattern
@@ -32,30 +32,30 @@ class Marks(NamedTuple):
 
 
 class PlacedFormat(Format):
-    """A format that only says where its places are: all checks of a reply are made for it.
+    """A format that only says where its places are; the base class makes all checks of a reply.
 
-    Before its places are looked for, the reply must be finished and not quoted whole, and its reasoning is
-    cut. Then no reasoning and no comment may be open ahead of a verdict, verdicts must agree and must not be
-    quoted or cut off, explanation and thoughts come once, and nothing stands behind a verdict but what
-    `marks` allows. Use a frozen dataclass: its name and its attributes are a part of a judge's identity.
+    Before it looks for places, it checks that the reply is finished and not quoted as a whole, and cuts the
+    reasoning. Then no reasoning and no comment may be open before a verdict, verdicts must agree and must not
+    be quoted or cut off, the explanation and the thoughts may each occur once, and only what `marks` allows
+    may follow a verdict. Use a frozen dataclass: its name and its attributes are part of a judge's identity.
     """
 
     @property
     @abstractmethod
     def marks(self) -> Marks:
-        """How its places are marked, and what may stand behind a verdict."""
+        """How its places are marked, and what may follow a verdict."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The texts that mark the verdict, which may also stand in its place: "Score: 4"."""
+        """The texts that mark the verdict. They may also be in its place: "Score: 4"."""
         return ()
 
     @abstractmethod
     def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find what the format marks in `reader.text`, in order; read nothing.
+        """Find what the format marks in `reader.text`, in order, without reading it.
 
         Raises:
-            ReplyError: the marks have no meaning, such as a closing tag that closes nothing.
+            ReplyError: the marks make no sense, such as a closing tag that closes nothing.
         """
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
@@ -69,12 +69,12 @@ class PlacedFormat(Format):
         reader = Reader(opened, scale, expectation, self.labels)
         places = self.find_places(reader)
         if marks.kind == "lines":
-            # Before the values are read: a reasoning that is open may draft "Score: 3" and then "Score: 5".
+            # Before the values are read: open reasoning may draft "Score: 3" and then "Score: 5".
             _check_asides(reader, places)
         return self.read_places(reader, places)
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
-        """Read the one verdict in the places that were found. A format with several scores reads them here.
+        """Read the verdict in the places that were found. A format with several scores overrides this.
 
         Raises:
             ReplyError: as for `read_reply`.
@@ -84,11 +84,11 @@ class PlacedFormat(Format):
         verdict, reading = reader.read_verdict(values, prose_may_follow=marks.prose_may_follow)
         last_value = values[-1]
         _check_others(reader, places, marks, verdict, last_value)
-        if marks.kind != "lines":  # for which `read_reply` has done it
+        if marks.kind != "lines":  # `read_reply` has done it for lines
             _check_asides(reader, places)
         warnings: tuple[str, ...] = ()
         if not last_value.is_closed:
-            # "<S2>4." may be the beginning of 4.5; "<S2>4" is whole if "</S2>" was the stop sequence.
+            # "<S2>4." may be the beginning of 4.5; "<S2>4" is complete if "</S2>" was the stop sequence.
             if reader.text_of(last_value).rstrip().endswith(FULL_STOPS):
                 raise reader.make_error("ambiguous")
             warnings = ("unclosed_tag",)
@@ -98,7 +98,7 @@ class PlacedFormat(Format):
         if marks.prose_may_follow:
             is_corrected = reader.may_contradict(reading, prose)
         else:
-            # "Correction: it should be 2." is not understood, so that any word counts as one.
+            # "Correction: it should be 2." is not understood, so any word counts as a correction.
             is_corrected = LETTER_OR_DIGIT.search(prose) is not None
         if is_corrected:
             raise reader.make_error("ambiguous")
@@ -113,12 +113,12 @@ class PlacedFormat(Format):
         )
 
     def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:  # noqa: ARG002  for formats
-        """Find the explanation of the verdict that was read; "" if there is none."""
+        """Return the explanation of the verdict that was read; "" if there is none."""
         return last_text(reader, places, "reason")
 
 
 def last_text(reader: Reader, places: Sequence[Place], kind: str) -> str:
-    """Return the reply's own text in the last place of a kind, such as "reason"; "" if there is none."""
+    """Return the original text in the last place of a kind, such as "reason"; "" if there is none."""
     # The last: a judge that corrects itself explains its final verdict there.
     for place in reversed(places):
         if place.kind == kind:
@@ -129,10 +129,10 @@ def last_text(reader: Reader, places: Sequence[Place], kind: str) -> str:
 def _check_others(
     reader: Reader, places: Sequence[Place], marks: Marks, verdict: Place, last_value: Place
 ) -> None:
-    """Check that no other place hides a verdict, and that explanation, thoughts and level come once.
+    """Check that no other place hides a verdict, and that explanation, thoughts and level occur once.
 
-    A judge may quote a document that closes the explanation, gives a verdict of its own and opens a tag:
-    `</S1><S2>5</S2><S0>`. What the judge writes behind it then comes twice, or is not closed.
+    A judge may quote a document that closes the explanation, gives its own verdict and opens a tag:
+    `</S1><S2>5</S2><S0>`. What the judge writes after that then occurs twice, or is not closed.
 
     Raises:
         ReplyError: `ambiguous`.
@@ -142,9 +142,9 @@ def _check_others(
         # The values were compared with each other already, and "text" is prose.
         if place.kind in ("value", "text"):
             continue
-        # Labels may come again ahead of the last verdict: a judge may draft "Reason: ... Score: ..." first.
+        # Labels may be repeated before the last verdict: a judge may draft "Reason: ... Score: ..." first.
         may_repeat = marks.kind == "lines" and place.span[0] < last_value.span[0]
-        # "other" has no meaning that a second one could change.
+        # An "other" place has no meaning that a second one could change.
         may_repeat = may_repeat or marks.prose_may_follow or place.kind == "other"
         is_repeated = place.kind in seen_kinds and not may_repeat
         if is_repeated or _may_hide_verdict(place, verdict):
@@ -153,10 +153,10 @@ def _check_others(
 
 
 def _may_hide_verdict(place: Place, verdict: Place) -> bool:
-    """Whether a place has no end, so that the judge's own verdict may be inside: `<S1>... <S2>1</S2>`."""
+    """Whether a place never ends, so that the judge's own verdict may be inside it: `<S1>... <S2>1</S2>`."""
     if place.is_closed:
         return False
-    # Something else without an end, ahead of a verdict, did not keep the verdict from being found.
+    # An unclosed "other" place before a verdict did not keep the verdict from being found.
     return place.kind != "other" or place.span[0] >= verdict.span[0]
 
 
@@ -167,7 +167,7 @@ def _is_example(text: str, span: Span) -> bool:
 
 
 def _check_asides(reader: Reader, places: Sequence[Place]) -> None:
-    """Check that no reasoning and no comment is open ahead of the last value, or of the last label.
+    """Check that no reasoning and no comment is open before the last value, or the last label.
 
     Raises:
         ReplyError: `no_verdict`: "<think> first Score: 4" is only a thought.
@@ -185,12 +185,12 @@ def _check_asides(reader: Reader, places: Sequence[Place]) -> None:
 def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict: Place) -> str:
     """Return the text in the place of the shares, such as "4: 0.3, 5: 0.7"; "" if there is none.
 
-    They stand in the element of their verdict, or right behind it: elsewhere they may be those of a document
-    that the judge quotes.
+    They belong inside the element of their verdict, or right after it: elsewhere they may come from a
+    document that the judge quotes.
 
     Raises:
-        ReplyError: `ambiguous`: there are several that differ, they stand elsewhere, one of several verdicts
-            may be a quotation and only one has shares, or more follows.
+        ReplyError: `ambiguous`: there are several that differ, they are elsewhere, one of several verdicts
+            may be a quotation and only one has shares, or something follows them.
     """
     is_tagged = marks.kind == "tags"
     echoes: set[Span] = set()
@@ -205,22 +205,22 @@ def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict:
         elif place.kind == "value":
             last_value = place.span
             values.add(last_value)
-        # In JSON an object has one span for its verdict and its shares, which are an echo, too.
+        # In JSON the verdict and its shares have the same span, that of the object: both are echoes.
         if place.kind != "shares" or place.span in echoes:
             continue
         texts.append(reader.text_of(place))
         is_followed = is_followed or reader.has_below(place)
         if last_value is not None:
-            # Behind a verdict in tags stand only other tags: there is no prose that could quote anything.
+            # Only other tags follow a verdict in tags: there is no prose that could quote anything.
             between = None if is_tagged else LETTER_OR_DIGIT.search(reader.text, last_value[1], place.span[0])
             if between is None:
                 owners.add(last_value)
         last_value = None
     if not texts:
         return ""
-    # For the same reason one of several verdicts in tags may have them for all.
+    # For the same reason, with tags one of several verdicts may have the shares for all of them.
     is_own = bool(owners) if is_tagged else owners == values
-    # A list of shares has no tags. "</S1><S2>5</S2><S3>" would hold all up to the judge's own shares.
+    # A list of shares has no tags. "</S1><S2>5</S2><S3>" would span all up to the judge's own shares.
     has_tags = is_tagged and any(map(marks.pattern.search, texts))
     if is_followed or has_tags or len(set(texts)) > 1 or not is_own:
         raise reader.make_error("ambiguous", " ... ".join(texts))
@@ -228,21 +228,21 @@ def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict:
 
 
 def _prose_behind(reader: Reader, places: Sequence[Place], verdict: Place) -> str:
-    """Return what stands behind a verdict and in no other place: of "<S2>5</S2> No: 2" it is " No: 2"."""
+    """Return what follows a verdict outside all other places: " No: 2" for "<S2>5</S2> No: 2"."""
     spans: list[Span] = []
     for place in places:
         start, end = place.span
         # "text" only looks marked: it is prose itself.
         if end > verdict.span[1] and place.kind != "text":
-            # The content of a label may go on below its line, at which the span ends.
+            # The content of a label may continue below its line, where the span ends.
             spans.append((start, max(end, place.content[1])))
     return _text_outside(reader.text, spans, verdict.span[1], len(reader.text))
 
 
 def _text_outside(text: str, spans: Sequence[Span], start: int, end: int) -> str:
-    """Return what stands between two indexes of a text, but in none of the spans, which are in order.
+    """Return the text between two indexes that is in none of the spans, which are in order.
 
-    Of "abcdef" from 0 to 5, without the span (1, 3): "a de".
+    For "abcdef" from 0 to 5, without the span (1, 3): "a de".
     """
     pieces: list[str] = []
     position = start
@@ -251,7 +251,7 @@ def _text_outside(text: str, spans: Sequence[Span], start: int, end: int) -> str
             break
         if span_start > position:
             pieces.append(text[position:span_start])
-        # A span may lie inside the one before it, as shares in the object of their verdict do.
+        # A span may be inside the one before it, like shares in the object of their verdict.
         position = max(position, span_end)
     pieces.append(text[position:end])
     return " ".join(pieces)

@@ -1,4 +1,4 @@
-"""A model's reply, read from any shape in which models and their clients answer."""
+"""A model's reply, read from any format that models and their clients return."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from groundjudge.verdict import Score, Usage, well_formed
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-# The types of the parts of a content that are answers; None: a part without a type. Others are thoughts
-# ("reasoning", "thinking", "summary_text"), images and calls of tools.
+# The types of content parts that are answers; None: a part without a type. Others are thoughts
+# ("reasoning", "thinking", "summary_text"), images and tool calls.
 TYPES_OF_TEXT = ("text", "output_text", None)
-# Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
-# "1" is not its beginning.
+# Candidates below this are dropped, unless they are numbers: if "10" is a single token, "1" is not its
+# beginning.
 MIN_PROBABILITY = 1e-4
-# What an endpoint's error can be; an attribute of a mock is none.
+# The types that an endpoint's error can have; an attribute of a mock has another type.
 ERRORS = (Mapping, str, BaseModel)
-# A larger number is no count of tokens: sums of it and readers of JSON would lose digits.
+# A larger number is not a count of tokens: sums and JSON readers would lose digits.
 MAX_TOKENS = 2**53
 
 REPLIES = (
     "return the reply's text, or a whole response of OpenAI's chat completions or Responses API, Anthropic's "
     "Messages API or Bedrock's Converse API"
 )
-"""What a function can return, as an error says it."""
+"""What a function can return, as error messages say it."""
 
 NOT_DECIDED = "not_decided"
-"""The warning of a model that could not tell: its verdict fails with a confidence of 0."""
+"""The warning of a model that could not decide: its verdict fails with a confidence of 0."""
 
 
 class Token(NamedTuple):
@@ -42,7 +42,7 @@ class Token(NamedTuple):
 
     Attributes:
         text: its bytes; a character can be spread over several tokens.
-        candidates: the bytes of the likeliest tokens in its place, each with its probability, 0..1.
+        candidates: the bytes of the likeliest tokens in its position, each with its probability, 0..1.
     """
 
     text: bytes
@@ -59,16 +59,16 @@ class Reply:
         usage: the tokens that the endpoint counted; None if it reported none.
         cost: what the call cost, if the model reports it, in its own currency.
         model: the name of the model that answered, if the endpoint reported it.
-        refusal: the text with which the model declined, if the endpoint reports refusals apart.
-        retries: how many times the request was sent again before this reply came.
+        refusal: the text with which the model declined, if the endpoint reports refusals separately.
+        retries: how many times the request was sent again before this reply arrived.
         cached: whether the reply came from a cache, so that nothing was sent.
-        tokens: the tokens with their probabilities, where they were asked for and the endpoint gave them.
-        warnings: codes of what the model says of its own reply, for the verdict.
-        limits: what the reply is to be read with, for the end of the verdict's reason: what its format has no
-            place for, and what the model cannot see; "" if the model says nothing of it.
-        other_texts: other answers to the same request: further choices of a completion, a second result of a
-            batch. Those that are the same are left out; of others, none is believed.
-        keep: called once the reply was read, if somebody wants to know: a cache keeps what can be read.
+        tokens: the tokens with their probabilities, if they were requested and the endpoint returned them.
+        warnings: codes of the model's warnings about its own reply, for the verdict.
+        limits: caveats for the end of the verdict's reason: what the reply's format has no place for, and
+            what the model cannot see; "" if the model has none.
+        other_texts: other answers to the same request: further choices of a completion, or a second result
+            in a batch. Identical ones are dropped; if any differs, none of the answers is trusted.
+        keep: called once the reply has been read, if set: a cache keeps what can be read.
     """
 
     text: str
@@ -86,7 +86,7 @@ class Reply:
     keep: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Whatever an endpoint sends: what stands in a verdict must have a place in JSON.
+        # An endpoint can send anything, but every text in a verdict must be valid in JSON.
         for name in ("text", "finish_reason", "model", "refusal"):
             value = getattr(self, name)
             if value:
@@ -98,10 +98,10 @@ class Reply:
 
 
 class NoReplyError(TypeError):
-    """What was answered holds no reply.
+    """The answer contains no reply.
 
     Attributes:
-        body: what was answered.
+        body: the answer.
     """
 
     def __init__(self, body: object) -> None:
@@ -113,17 +113,17 @@ class NoReplyError(TypeError):
 
 
 def reply_of(answer: object, verdict_keys: Collection[str] = ()) -> Reply:
-    """Read what a function answered: a text, a Reply, a mapping, or an object of a client.
+    """Read what a function returned: a text, a Reply, a mapping, or a client's object.
 
     A mapping is a message with its `content`, a response of one of the APIs in `REPLIES`, or a verdict that
-    was read from JSON already.
+    has already been parsed from JSON.
 
     Args:
-        answer: what was answered.
-        verdict_keys: the keys that such a verdict has, in small letters; () if replies are no JSON.
+        answer: what the function returned.
+        verdict_keys: the keys of such a verdict, in lower case; () if replies are not JSON.
 
     Raises:
-        NoReplyError: the answer is nothing of these, or an error.
+        NoReplyError: the answer is none of these, or an error.
     """
     if isinstance(answer, Reply):
         return answer
@@ -140,7 +140,7 @@ def reply_of(answer: object, verdict_keys: Collection[str] = ()) -> Reply:
 
 
 def error_in(answer: object) -> object:
-    """Return the error in an answer or in its first choice, as gateways send it; None if there is none."""
+    """Return the error in an answer or in its first choice, where gateways put it; None if there is none."""
     error = _get_value(answer, "error", ERRORS)
     if not error:
         with suppress(TypeError, LookupError):
@@ -149,10 +149,10 @@ def error_in(answer: object) -> object:
 
 
 def completion_of(answer: object) -> Reply | None:
-    """Return the reply in a chat completion, a mapping or an object; None if the answer is none."""
+    """Return the reply in a chat completion, a mapping or an object; None if it is not a chat completion."""
     if error_in(answer) is not None:
         return None
-    with suppress(TypeError, LookupError):  # `choices` may be missing, empty or no list
+    with suppress(TypeError, LookupError):  # `choices` may be missing, empty or not a list
         choices = _get_value(answer, "choices")
         choice = choices[0]
         message = _get_value(choice, "message")
@@ -178,13 +178,13 @@ def _read_choice(choice: object) -> str:
 
 
 def _read_response(answer: object) -> Reply | None:
-    """Read a response of OpenAI's Responses API, a mapping or an object; None if the answer is none."""
+    """Read a response of OpenAI's Responses API, a mapping or an object; None if it is not one."""
     if _get_value(answer, "object", str) != "response":
         return None
     content: list[object] = []
     items: list[Any] = _get_value(answer, "output", list) or []
     for item in items:
-        if _get_value(item, "type", str) == "message":  # and not a reasoning or a call
+        if _get_value(item, "type", str) == "message":  # not reasoning or a tool call
             content += _get_value(item, "content", list) or []
     usage = _get_value(answer, "usage")
     return Reply(
@@ -202,14 +202,14 @@ def _read_response(answer: object) -> Reply | None:
 
 
 def _read_converse(answer: object) -> Reply | None:
-    """Read a response of Bedrock's Converse API, a mapping; None if the answer is none."""
+    """Read a response of Bedrock's Converse API, a mapping; None if it is not one."""
     message = _get_value(_get_value(answer, "output"), "message")
     content = _get_value(message, "content", list)
     if content is None:
         return None
     counts = _get_mapping(answer, "usage")
     prompt = counts.get("inputTokens")
-    for name in ("cacheReadInputTokens", "cacheWriteInputTokens"):  # which are counted apart
+    for name in ("cacheReadInputTokens", "cacheWriteInputTokens"):  # which are counted separately
         if _is_count(prompt) and _is_count(counts.get(name)):
             prompt += counts[name]
     return Reply(
@@ -222,13 +222,13 @@ def _read_converse(answer: object) -> Reply | None:
 def usage_of(
     prompt: object, completion: object, *, cached: object = None, reasoning: object = None
 ) -> Usage | None:
-    """Return the tokens that an endpoint counted; None if it did not, or what it says is no count.
+    """Return the tokens that an endpoint counted; None if it did not, or reports something else.
 
     Args:
         prompt: all tokens of the prompt.
         completion: all tokens of the reply.
-        cached: those of the prompt that came from the provider's cache.
-        reasoning: those of the reply that the model spent on thinking.
+        cached: the prompt tokens that came from the provider's cache.
+        reasoning: the reply tokens that the model spent on thinking.
     """
     if not _is_count(prompt):
         return None
@@ -248,7 +248,7 @@ def _usage_of_completion(usage: object) -> Usage | None:
     reasoning = _get_value(_get_value(usage, "completion_tokens_details"), "reasoning_tokens")
     if _is_count(prompt) and _is_count(completion) and _is_count(total):
         n_uncounted = total - prompt - completion
-        # Gemini and xAI count the thinking in the total only, and charge it as a part of the reply.
+        # Gemini and xAI count thinking in the total only, and charge it as part of the reply.
         if n_uncounted > 0:
             completion += n_uncounted
             reasoning = n_uncounted if reasoning is None else reasoning
@@ -257,7 +257,7 @@ def _usage_of_completion(usage: object) -> Usage | None:
 
 
 def usage_of_anthropic(usage: object) -> Usage | None:
-    """Return the tokens in the `usage` of a message of Anthropic, which counts those of its cache apart."""
+    """Return the tokens in an Anthropic message's `usage`, which counts cached tokens separately."""
     prompt = _get_value(usage, "input_tokens")
     if not _is_count(prompt):
         return None
@@ -274,12 +274,12 @@ def usage_of_anthropic(usage: object) -> Usage | None:
 
 
 def _is_count(count: object) -> TypeGuard[int]:
-    """Whether an endpoint's value is a number of tokens."""
+    """Whether an endpoint's value is a count of tokens."""
     return isinstance(count, int) and 0 <= count <= MAX_TOKENS
 
 
 def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
-    """Return a value by its key or attribute; None if it has another type, as a mock has every attribute."""
+    """Return a value by its key or attribute; None for other types, because a mock has every attribute."""
     value = holder.get(name) if is_mapping(holder) else getattr(holder, name, None)
     if isinstance(value, kind):
         return value
@@ -287,9 +287,9 @@ def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: A
 
 
 def _read_message(answer: object) -> Reply | None:
-    """Read a message of LangChain's, OpenAI's or Anthropic's; whatever is missing is left out.
+    """Read a message of LangChain, OpenAI or Anthropic, any of whose fields may be missing.
 
-    None if the answer is none.
+    None if the answer is not a message.
     """
     content = _get_value(answer, "content", str | list)
     refusal = _get_value(answer, "refusal", str) or _read_refusal(content)
@@ -322,7 +322,7 @@ def _read_message(answer: object) -> Reply | None:
 
 
 def _get_mapping(holder: object, name: str) -> Mapping[str, Any]:
-    """Return a mapping by its key or attribute; {} where there is none, or it is something else."""
+    """Return a mapping by its key or attribute; {} if it is missing or has another type."""
     mapping = _get_value(holder, name)
     if not is_mapping(mapping):
         return {}
@@ -330,7 +330,7 @@ def _get_mapping(holder: object, name: str) -> Mapping[str, Any]:
 
 
 def _finish_reason_of(message: object, metadata: Mapping[str, Any]) -> str | None:
-    """Return the finish reason in the metadata of a message or in itself, whichever provider wrote it."""
+    """Return the finish reason from a message or its metadata, for any provider."""
     for name in FINISH_REASONS:
         for finish_reason in (metadata.get(name), _get_value(message, name, str)):
             if finish_reason:
@@ -345,7 +345,7 @@ def _finish_reason_of(message: object, metadata: Mapping[str, Any]) -> str | Non
 
 
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
-    """Return the tokens in the `logprobs` of a chat completion's choice; None if they have another shape."""
+    """Return the tokens in the `logprobs` of a completion's choice; None if the format is unknown."""
     entries = logprobs.get("content") if is_mapping(logprobs) else None
     if not is_list(entries) or not entries or not all(map(_is_token, entries)):
         return None
@@ -360,9 +360,9 @@ def _is_token(entry: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _read_token(entry: Mapping[str, Any]) -> Token:
-    """Read an entry of `logprobs`: a token, and how probable the likeliest tokens in its place are."""
+    """Read an entry of `logprobs`: a token, and the probabilities of the likeliest tokens in its position."""
     token = _token_bytes(entry)
-    if isnan(entry["logprob"]):  # then nobody knows what the others are worth
+    if isnan(entry["logprob"]):  # then the other probabilities cannot be trusted either
         return Token(token, ())
     # The token itself may be missing from the likeliest ones, or be listed first among them.
     entries = [entry]
@@ -381,7 +381,7 @@ def _read_token(entry: Mapping[str, Any]) -> Token:
 
 
 def _token_bytes(entry: Mapping[str, Any]) -> bytes:
-    """Return the token's bytes, or those of its text where the endpoint gives no bytes."""
+    """Return the token's bytes, or those of its text if the endpoint returns no bytes."""
     values = entry.get("bytes")
     if values and is_list(values) and all(map(_is_byte, values)):
         return bytes(values)
@@ -394,9 +394,9 @@ def _is_byte(value: object) -> bool:
 
 
 def _read_content(content: object) -> str:
-    """Return the text of a message's content: a text, or the texts among its parts, mappings or objects.
+    """Return the text of a message's content, which is a text or a list of parts (mappings or objects).
 
-    What a model thought is not its answer, and may hold a draft of it.
+    A model's thoughts are not its answer, and may contain a draft of it.
     """
     if content is None:
         return ""
@@ -409,7 +409,7 @@ def _read_content(content: object) -> str:
             continue
         text = _get_value(part, "text", str)
         kind = _get_value(part, "type", str)
-        is_thought = _get_value(part, "thought", bool)  # of Gemini, beside a text like any other
+        is_thought = _get_value(part, "thought", bool)  # Gemini's flag, next to an ordinary text
         if text and not is_thought and kind in TYPES_OF_TEXT:
             texts.append(text)
     return "".join(texts)

@@ -1,4 +1,4 @@
-"""Verdicts in blocks of three lines, one block per sentence: the sentence, its evidence, its score."""
+"""Verdicts in blocks of three lines, one per sentence: the sentence, its evidence, its score."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
 
-# `Statement` and `Criteria` are what later versions of the format call the sentence.
+# Later versions of the format call the sentence `Statement` or `Criteria`.
 SENTENCE = ("statement sentence", "statement", "criteria")
 
 EVIDENCE, SCORE = "supporting evidence", "score"
 KINDS = {**dict.fromkeys(SENTENCE, "sentence"), EVIDENCE: "reason", SCORE: "value"}
 MARKS = Marks(label_pattern(KINDS), "lines")
-# What stands for the evidence where there is none; a remark may follow it.
+# Replaces the evidence if there is none; a remark may follow it.
 NO_EVIDENCE = "NOTHING FOUND"
-# The prompt's own wording may be followed by a remark.
+# A remark may follow the prompt's own wording.
 NOTHING_FOUND = compile_when_used(
     r"\W*+(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*+\Z"
     r"|(?-i:NOTHING FOUND\b))",
@@ -34,7 +34,7 @@ NOTHING_FOUND = compile_when_used(
 )
 # The labels of a card by their letters: sentence, evidence, score ("c").
 BLOCKS = compile_when_used(r"^(?:sec)+")
-# The score of a sentence that claims nothing.
+# The score of a sentence that makes no claim.
 NO_CLAIM = "NO CLAIM"
 NO_CLAIM_FOLDED = fold_label(NO_CLAIM)
 # A sentence, its evidence and its score.
@@ -52,7 +52,7 @@ class Scorecard(PlacedFormat):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The label of the evidence; that of the score can be a word of any text."""
+        """The label of the evidence, because the label of the score is a word that any text may contain."""
         return (EVIDENCE,)
 
     @property
@@ -65,13 +65,13 @@ class Scorecard(PlacedFormat):
         return find_lines(reader, MARKS.pattern, KINDS)
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
-        """Read the blocks. A sentence that claims nothing has no score.
+        """Read the blocks. A sentence that makes no claim has no score.
 
         Raises:
-            ReplyError: `missing_evidence` or `missing_score` for a block without one (the lowest score needs
-                no evidence), `ambiguous` for lines in another order, a sentence with two scores, or a block
-                that the response does not need, `unrated_sentences` if the blocks are not the sentences of
-                the response, or the code of a score that cannot be read.
+            ReplyError: `missing_evidence` or `missing_score` for a block without it (the lowest score needs
+                no evidence), `ambiguous` for lines in another order, a sentence with two scores, or a
+                superfluous block, `unrated_sentences` if the blocks do not match the response's sentences,
+                or the code of a score that cannot be read.
         """
         parts = _read_parts([place for place in places if place.label], reader)
         response = reader.expectation.response
@@ -80,11 +80,11 @@ class Scorecard(PlacedFormat):
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write a block of three lines for each part; its reason only where it has no evidence."""
+        """Write a block of three lines for each part, with its reason only if it has no evidence."""
         return "\n\n".join(map(_write_block, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The mean of the sentences' scores, 0..1; None if nothing in them can be judged."""
+        """Return the mean of the sentences' scores, 0..1; None if there is nothing to judge."""
         scores: list[float | None] = []
         for part in reading.parts:
             scores.append(None if part.value is None else scale.score(part.value))
@@ -92,7 +92,7 @@ class Scorecard(PlacedFormat):
 
 
 def _read_parts(lines: Sequence[Place], reader: Reader) -> list[PartReading]:
-    """Read the blocks of a reply, of which no two may give one sentence different scores."""
+    """Read the blocks of a reply; no two may give the same sentence different scores."""
     parts = [_read_part(block, reader) for block in _read_blocks(lines, reader)]
     if not parts:
         raise reader.make_error("no_verdict")
@@ -114,7 +114,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def _write_block(part: PartReading) -> str:
-    """Write the three lines of a part; without quotes its evidence is "NOTHING FOUND: " and its reason."""
+    """Write the three lines of a part; without quotes, the evidence is "NOTHING FOUND: " and the reason."""
     evidence = one_line(" ... ".join(part.quotes))
     if not evidence:
         evidence = one_line(part.reason)
@@ -127,7 +127,7 @@ def _write_block(part: PartReading) -> str:
 
 
 def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
-    """Put lines into blocks of a sentence, its evidence and its score, without the prompt's template.
+    """Group lines into blocks of sentence, evidence and score, without the prompt's template.
 
     Raises:
         ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
@@ -138,7 +138,7 @@ def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
     if odd:
         raise reader.make_error(_order_fault(order, odd))
     blocks = list(zip(lines[::3], lines[1::3], lines[2::3], strict=True))
-    # The template stands ahead of the verdict: a block like it behind the first real one is unreadable.
+    # The template precedes the verdict: a block like it after the first real one is unreadable.
     n_templates = 0
     while n_templates < len(blocks) and _is_template(blocks[n_templates], reader):
         n_templates += 1
@@ -146,13 +146,13 @@ def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
 
 
 def _order_fault(order: str, odd: str) -> str:
-    """Return the code of the fault in the order of labels: "missing_evidence" for "secsc", whose odd is "sc".
+    """Return the code for a wrong order of labels: "missing_evidence" for "secsc", where odd is "sc".
 
     Args:
         order: the letters of all labels, see `BLOCKS`.
-        odd: those behind the last whole block.
+        odd: those after the last complete block.
     """
-    beginning = f"{odd}s"  # behind the last entry another block might begin
+    beginning = f"{odd}s"  # another block might begin after the last label
     if beginning.startswith("sc"):
         return "missing_evidence"
     if beginning.startswith(("ss", "ses")):
@@ -163,11 +163,11 @@ def _order_fault(order: str, odd: str) -> str:
 
 
 def _is_template(block: Block, reader: Reader) -> bool:
-    """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
+    """Whether a block only repeats the prompt. A sentence in it then counts as unrated."""
     sentence, _, score = block
     if reader.read_place(reader.text_of(score)) != "no_verdict":
         return False
-    # With the response, a sentence that is rated nowhere is noticed; without it, "..." may be its score.
+    # If the response is known, an unrated sentence is noticed; if not, "..." may be its score.
     is_response_known = reader.expectation.response is not None
     if is_response_known or LETTER_OR_DIGIT.search(reader.text_of(score)):
         return True
@@ -175,7 +175,7 @@ def _is_template(block: Block, reader: Reader) -> bool:
 
 
 def _read_part(block: Block, reader: Reader) -> PartReading:
-    """Read a block: its sentence, score and evidence, which only the lowest score can do without.
+    """Read a block: its sentence, score and evidence, which is optional only for the lowest score.
 
     Raises:
         ReplyError: `missing_evidence`, or the code of a score that cannot be read.
@@ -197,7 +197,7 @@ def _read_part(block: Block, reader: Reader) -> PartReading:
 
 
 def _claims_nothing(score: Place, reader: Reader) -> bool:
-    """Whether a score is NO CLAIM, and nothing follows it; a scale may have that as a label of its own."""
+    """Whether a score is NO CLAIM with nothing after it, and the scale has no label with that name."""
     if fold_label(reader.text_of(score)) != NO_CLAIM_FOLDED or reader.scale.find_choice(NO_CLAIM):
         return False
     return not reader.has_below(score)

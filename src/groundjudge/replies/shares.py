@@ -1,7 +1,7 @@
-"""Stated shares: how probable each value of the scale is to the judge, in its own words.
+"""Stated shares: the probability that the judge itself gives to each value of the scale.
 
-A judge that states them says more than the one value that it settles on, and needs no probabilities of
-tokens: `1: 0.02, 2: 0.55, 3: 0, 4: 0.18, 5: 0.25`.
+They say more than the single value that the judge chooses, and need no token probabilities:
+`1: 0.02, 2: 0.55, 3: 0, 4: 0.18, 5: 0.25`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from groundjudge.replies.weighted import is_weighable, mean_by_shares, scale_val
 from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
 from groundjudge.text.patterns import compile_when_used
 
-# The code of shares that cannot be read: of a warning, and of the error that asks again.
+# The code of shares that cannot be read: of a warning, and of the error that leads to a re-ask.
 SHARES_UNREADABLE = "shares_unreadable"
 
 # How far from 1 the sum of the shares may be.
 TOLERANCE = 0.05
 
-# "2: 0.55," and "2 (incorrect) = 55 %;". A name has no sign that ends it: an entry can be read in one way.
-# The comma of "1:0,2:95" is no decimal one: what follows it is the next name.
+# "2: 0.55," and "2 (incorrect) = 55 %;". A name contains none of the characters that end it, so that an entry
+# can be read in only one way. The comma of "1:0,2:95" is not a decimal comma: the next name follows it.
 ENTRY = compile_when_used(
     r"\s*+(?P<name>[^:=,，;\n]++)[:=]\s*+(?P<share>[0-9]*+(?:[.,][0-9]++(?!\s*+[:=(]))?)"
     r"[^\S\n]*+(?P<percent>%)?[^\S\n]*+(?:[,，;\n]|\Z)"
@@ -33,12 +33,12 @@ NAME_AND_LABEL = compile_when_used(r"(?P<name>[^()]+)\((?P<label>[^()]+)\)\s*")
 
 
 def has_shares(reply_format: object) -> bool:
-    """Whether a reply format has a place for shares: it names it in its attribute `shares`."""
+    """Whether a reply format has a place for shares, which its attribute `shares` names."""
     return bool(getattr(reply_format, "shares", ""))
 
 
 def can_be_shared(scale: Scale, levels: Mapping[float, str]) -> bool:
-    """Whether shares can be stated for a scale: its values are few, or it has levels."""
+    """Whether shares can be stated for a scale: it has few values, or levels."""
     return is_weighable(scale) or len(levels) > 1
 
 
@@ -49,9 +49,9 @@ def weigh_stated(
     levels: Mapping[float, str],
     not_applicable: Collection[float] = (),
 ) -> Reading:
-    """Weigh the value of a reading by the shares that it states.
+    """Weight the value of a reading by the shares that it states.
 
-    Values that mean "not applicable" have no part in the mean.
+    Values that mean "not applicable" are left out of the mean.
 
     Returns:
         The reading with the mean in place of the value, or with the warning `shares_unreadable`.
@@ -67,7 +67,7 @@ def weigh_stated(
         return replace(reading, warnings=(*reading.warnings, SHARES_UNREADABLE))
     values = _values_to_share(scale, levels)
     if not is_weighable(scale) and reading.value is not None:
-        # Of a level that is a range of values the judge has named one, which is nearer than its middle.
+        # The judge has named a value within its level, which is more accurate than the middle of the range.
         values[name_of(reading, scale, levels)] = reading.value
     scored: dict[str, float] = {}
     for name, value in values.items():
@@ -77,15 +77,15 @@ def weigh_stated(
 
 
 def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping[str, float] | None:
-    """Read a list of shares: every value of the scale, or every level, once and with nothing else.
+    """Read a list of shares: every value of the scale, or every level, once, and nothing else.
 
-    The shares are numbers from 0 to 1, or all of them percent; they add up to 1, give or take 0.05, and are
-    divided by their sum.
+    The shares are all numbers from 0 to 1, or all percentages; they must add up to 1, give or take 0.05, and
+    are divided by their sum.
 
     Returns:
-        The share of each value, in the order of the scale, those of 0 left out; None if the text is anything
-        else. The keys are the labels of the scale; on a scale of numbers these in digits, such as "4", or,
-        if they are too many, the labels of the levels.
+        The share of each value, in the order of the scale, without those of 0; None if the text is anything
+        else. The keys are the labels of the scale; on a scale of numbers, the numbers in digits, such as "4",
+        or the labels of the levels if there are too many numbers.
     """
     names = _values_to_share(scale, levels)
     text = unwrap(fold(text).text)
@@ -104,7 +104,7 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
         percents.add(entry["percent"] is not None)
         position = entry.end()
     total = sum(shares.values())
-    # Percent are written with their sign or without it, which the sum then tells.
+    # Percentages may lack the % sign; then their sum shows what they are.
     whole = 100 if percents == {True} or total > 1 + TOLERANCE else 1
     is_complete = len(shares) == len(names) and len(percents) == 1
     if not is_complete or abs(total / whole - 1) > TOLERANCE:
@@ -113,18 +113,18 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
 
 
 def write_shares(shares: Mapping[str, float], scale: Scale, levels: Mapping[float, str]) -> str:
-    """Write shares as `read_shares` reads them; those that are not named are 0."""
+    """Write shares as `read_shares` reads them; missing ones are 0."""
     entries = [f"{name}: {write_number(shares.get(name, 0.0))}" for name in _values_to_share(scale, levels)]
     return ", ".join(entries)
 
 
 def sure_shares(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
-    """Write the shares of a judge that has no doubt: all of them on the value of its reading."""
+    """Write the shares of a judge without any doubt: the reading's value has all of them."""
     return write_shares({name_of(reading, scale, levels): 1.0}, scale, levels)
 
 
 def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, float | None]:
-    """The values that have shares, by name: those of the scale, or the middle of each level."""
+    """Return the values that have shares, by name: those of the scale, or the middle of each level."""
     if is_weighable(scale):
         return dict(scale_values(scale))
     values: dict[str, float | None] = {}
@@ -135,13 +135,13 @@ def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, flo
     return values
 
 
-@lru_cache  # all replies to a judge have the same
+@lru_cache  # the same for all replies to a judge
 def _names_by_text(
     values: tuple[tuple[str, float | None], ...], levels: tuple[tuple[float, str], ...]
 ) -> Mapping[str, str | None]:
-    """Return the names of values by what an entry may call them; None for a label that several numbers bear.
+    """Return the names of values by what an entry may call them; None for a label of several numbers.
 
-    With the levels {2: "bad", 3: "good"} the texts "1", "2", "3" and "good" have names, and "bad" has none.
+    With the levels {2: "bad", 3: "good"}, the texts "1", "2", "3" and "good" have names, and "bad" has None.
     """
     names: dict[str, str | None] = {}
     for name, value in values:
@@ -155,7 +155,7 @@ def _names_by_text(
 
 
 def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
-    """Find the value that the name of an entry means: by its number, its label, or both, as in "4 (good)"."""
+    """Find the value that an entry names: by its number, its label, or both, as in "4 (good)"."""
     name = names.get(fold_label(text))
     if name is not None:
         return name
@@ -169,7 +169,7 @@ def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
 
 
 def name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
-    """The name under which shares have the value that a reading settles on: "4", a label, or its level."""
+    """Return the name of a reading's value in the shares: "4", a label, or its level."""
     if is_weighable(scale):
         return write_value(reading)
     return label_of(reading.value, levels) or ""

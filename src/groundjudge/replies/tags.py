@@ -13,10 +13,10 @@ from groundjudge.replies.value import Reader, write_value
 from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
-# Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
+# Replaces angle brackets in a text, so that nothing in it is read as one of the format's tags.
 UNTAGGED = str.maketrans("<>", "‹›")
 
-# The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict.
+# The tag of the thoughts before the explanation and the verdict: it never contains the verdict.
 THOUGHTS = "S0"
 
 
@@ -25,9 +25,9 @@ class Tags(PlacedFormat):
     """Reads the verdict in one tag and the explanation in another.
 
     Attributes:
-        value: the name of the tag that holds the verdict: a number or a label.
-        reason: the name of the tag that holds the explanation.
-        shares: the name of the tag that holds the shares, how probable each value is; "" for none.
+        value: the name of the tag with the verdict: a number or a label.
+        reason: the name of the tag with the explanation.
+        shares: the name of the tag with the shares (the probability of each value); "" for none.
     """
 
     value: str = "S2"
@@ -48,7 +48,7 @@ class Tags(PlacedFormat):
     def _element(self) -> LazyPattern:
         """A pattern for outermost elements, and for a closing tag that closes nothing.
 
-        An element that is not closed holds all that follows.
+        An unclosed element contains everything after it.
         """
         names = "|".join(map(re.escape, self._kinds))
         closing = r"<\s*+/\s*+(?P=name)\s*+>"
@@ -60,13 +60,13 @@ class Tags(PlacedFormat):
 
     @cached_property
     def _kinds(self) -> dict[str, str]:
-        """What stands in each tag. Value and reason can be the same tag: see `find_reason`."""
+        """What each tag contains. Value and reason can be the same tag: see `find_reason`."""
         kinds = {THOUGHTS: "thoughts", self.shares: "shares", self.reason: "reason", self.value: "value"}
         kinds.pop("", None)
         return {name.lower(): kind for name, kind in kinds.items()}
 
     def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the outermost tags: a tag within thoughts or explanation is text.
+        """Find the outermost tags: a tag inside the thoughts or the explanation is text.
 
         Raises:
             ReplyError: `ambiguous`: a closing tag closes nothing.
@@ -75,14 +75,14 @@ class Tags(PlacedFormat):
         for element in self._element.finditer(reader.text):
             if element["name"] is None:
                 raise reader.make_error("ambiguous", element[0])
-            # Without case "ı" is "i", but a tag of that name is not the verdict's.
+            # If case is ignored, "ı" is "i", but a tag with that name is not the verdict's.
             kind = self._kinds.get(element["name"].lower(), "thoughts")
             is_closed = element["unclosed"] is None
             places.append(Place(kind, element.span("content"), element.span(), is_closed=is_closed))
         return places
 
     def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:
-        """Find the explanation: its tag, which can be that of the verdict."""
+        """Return the explanation from its tag, which may also be the verdict's."""
         if self.reason.lower() == self.value.lower():
             return reader.reply.slice(*verdict.content)
         return super().find_reason(reader, places, verdict)

@@ -1,8 +1,8 @@
-"""Whether the blocks of a scorecard are the response: compared by letters and digits alone, in their order.
+"""Whether the blocks of a scorecard cover the response: compares only letters and digits, in order.
 
-A piece with more than three letters or digits must be rated, and so must a whole sentence ("No."). Less than
-that, such as the mark of a list, may be left out and has no block of its own. So without any of the blocks
-some of the response would be unrated, and a document that is quoted as evidence cannot add a block.
+A piece with more than three letters or digits must be rated, and so must a whole sentence ("No."). Anything
+less, such as a list marker, may be left out and cannot be a separate block. So every block is needed to cover
+the response, and a document that is quoted as evidence cannot add one.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from groundjudge.replies.format import PartReading
 from groundjudge.replies.reply import Reply
 from groundjudge.text.sentences import sentences
 
-# Letters and digits that may be left out in one piece.
+# How many letters and digits in a row may be left out.
 MAX_LEFT_OUT = 3
 
 
 def fold_letters(text: str) -> str:
-    """Return the letters and digits of a text in one width and case, without accents."""
-    # Decomposed: then each character is folded by itself, and its place is known.
+    """Return the letters and digits of a text, with the same width and case, without accents."""
+    # Decomposed, so that each character is folded separately and its index is known.
     return "".join(filter(str.isalnum, normalize("NFKD", text).casefold()))
 
 
 @dataclass(frozen=True)
 class RatedResponse:
-    """A response. Its places are indexes of its letters.
+    """A response. All positions are indexes of its letters.
 
     Attributes:
         text: the response.
@@ -45,11 +45,11 @@ class RatedResponse:
         if end - start > MAX_LEFT_OUT:
             return True
         bounds = self._cached_bounds
-        next_end = bisect_left(bounds, start) + 1  # of the first sentence that begins there or behind it
+        next_end = bisect_left(bounds, start) + 1  # of the first sentence that begins there or later
         return start < end and next_end < len(bounds) and bounds[next_end] <= end
 
     def quote(self, start: int, end: int) -> str:
-        """Return a piece as it stands in the text, with the marks behind it."""
+        """Return a piece as it is in the text, with the punctuation after it."""
         return self.text[self._cached_places[start] : self._cached_places[end]].strip()
 
     @cached_property
@@ -62,7 +62,7 @@ class RatedResponse:
 
     @cached_property
     def _cached_places(self) -> list[int]:
-        """Where each letter stands in the text, and where the text ends."""
+        """The index in the text of each letter, and of the end."""
         places: list[int] = []
         for place, character in enumerate(self.text):
             places += [place] * len(fold_letters(character))
@@ -71,11 +71,11 @@ class RatedResponse:
 
 
 def check_tiling(parts: Sequence[PartReading], response: str, reply: Reply) -> None:
-    """Check that the parts are pieces of the response, one behind the other, and together all of it.
+    """Check that the parts are pieces of the response, in order, and together all of it.
 
     Raises:
         ReplyError: `unrated_sentences`: some of the response is in no part, or a part is not in the response
-            behind the part before; `ambiguous`: nothing would be unrated without a part.
+            after the previous part; `ambiguous`: everything would be rated even without some part.
     """
     rated = RatedResponse(response, fold_letters(response))
     unrated: list[str] = []
@@ -104,14 +104,14 @@ def check_tiling(parts: Sequence[PartReading], response: str, reply: Reply) -> N
     if unrated or foreign:
         numbers = (len(unrated), len(foreign))
         raise ReplyError("unrated_sentences", reply.text, quotes=(*unrated, *foreign), numbers=numbers)
-    # All of a response may be a sign, which has one block all the same.
+    # A response may be a single character, which still has one block.
     if surplus and len(parts) > 1:
         quotes = (parts[surplus[0] - 1].name,)
         raise ReplyError("ambiguous", reply.text, quotes=quotes, numbers=(surplus[0],))
 
 
 def sentences_to_rate(sentences: Sequence[str], response: str) -> set[str]:  # noqa: ARG001  the offline judge's
-    """Return the sentences of a response that a scorecard must rate; of a response of signs alone, all."""
+    """Return the sentences of a response that a scorecard must rate: all, if none has a letter or digit."""
     with_letters: set[str] = set()
     for sentence in sentences:
         if fold_letters(sentence):

@@ -1,9 +1,9 @@
-"""The grammar of a place: one value, and next to nothing beside it. All that is not listed here is an error.
+"""The grammar of a place: one value and almost nothing else. Anything not listed here is an error.
 
     place = [name ":"] value ["/" best | "out of" best] ["," x | "(" x ")" | "-" label | ":" label]
 
-A pair of quotation marks, backticks or brackets may stand around it, and a full stop behind it. A value is a
-number, or a label of the scale; x is the label of that very value or the same number again.
+It may be in a pair of quotation marks, backticks or brackets, and a full stop may follow it. A value is a
+number, or a label of the scale; x is the label of that same value, or the same number again.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from groundjudge.scale import SPACES, Scale, fold_label, unwrap
 from groundjudge.text.letters import UNSPACED
 from groundjudge.text.patterns import compile_when_used
 
-# Characters of a place: no verdict is longer, and short texts are quick to match.
+# The limit for characters in a place: no verdict is longer, and short texts are quick to match.
 LONGEST = 120
 
-# Places of one verdict: no judge states it so often, and each is compared with each label of the scale.
+# The limit for places of a verdict: no judge repeats it so often, and each is compared with every label.
 MAX_PLACES = 1000
-# A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
+# A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is unambiguous.
 NUMBER = r"(?![+\-]?0*[1-9][0-9]*,[0-9]{3}(?![0-9]))[+\-]?[0-9]+(?:[.,][0-9]+)?"
 NAME = compile_when_used(r"([^\W\d][\w ]*?)\s*:")
 VALUE = compile_when_used(
@@ -34,12 +34,12 @@ VALUE = compile_when_used(
     r"(?:\s*[,，]\s*(?P<after>.+)|\s*\((?P<within>.+)\)|\s*[-‐-―:]\s*(?P<label>.+))?",
     re.IGNORECASE | re.DOTALL,
 )
-# A line below that goes on with the value: it begins with a digit or with a sign before one, or is a sign
-# with nothing but closing marks behind it.
+# A line below that continues the value: it begins with a digit, with or without a punctuation mark before it,
+# or is such a mark, followed only by closing marks.
 GOES_ON_BELOW = compile_when_used(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
 )
-# What a prompt has in the place: "your Score", or an ellipsis.
+# The placeholder that a prompt shows in the place: "your Score", or an ellipsis.
 ECHO = compile_when_used(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
 
 
@@ -49,9 +49,9 @@ class Reader:
 
     Attributes:
         reply: the opened reply.
-        scale: the numbers or labels that may stand in a place.
-        expectation: what else is known of the question; the labels of its levels may stand beside numbers.
-        names: what the format calls the value, beside "score", "rating" and "grade".
+        scale: the numbers or labels that a place may contain.
+        expectation: what else is known about the question; the labels of its levels may follow numbers.
+        names: what the format calls the value, in addition to "score", "rating" and "grade".
     """
 
     reply: FoldedText
@@ -60,11 +60,11 @@ class Reader:
     names: tuple[str, ...] = ()
 
     def make_error(self, code: str, quote: str = "", part_name: str = "") -> ReplyError:
-        """Make the error for a place: it says what must stand there, and quotes what does.
+        """Make the error for a place: it says what must be there, and quotes what is.
 
         Args:
             code: the code of the error.
-            quote: what stands in the place.
+            quote: the text in the place.
             part_name: the part that the place belongs to: a sentence, or a name such as "recall".
         """
         fault = describe_fault(code, expected_text=self.scale.expected_text)
@@ -73,11 +73,11 @@ class Reader:
 
     @property
     def text(self) -> str:
-        """The text of the opened reply, to which the spans of places refer."""
+        """The text of the opened reply; the spans of places refer to it."""
         return self.reply.text
 
     def text_of(self, place: Place) -> str:
-        """Return what stands in a place."""
+        """Return the text in a place."""
         if place.text is not None:
             return place.text
         return self.text[slice(*place.content)]
@@ -89,14 +89,14 @@ class Reader:
     def read_verdict(
         self, places: Sequence[Place], part_name: str = "", *, prose_may_follow: bool = False
     ) -> tuple[Place, Reading]:
-        """Read the places of a verdict, which must all say the same. Echoes of the prompt ahead do not count.
+        """Read the places of a verdict, which must all agree. Echoes of the prompt before it do not count.
 
         Returns:
-            The first place that is no echo, and what it says, with the span of the value in the raw reply.
+            The first place that is not an echo, and what it says, with the value's span in the raw reply.
 
         Raises:
             ReplyError: `no_verdict`, the code of `read_place`, `out_of_scale` for a label with another scale,
-                `ambiguous` if two verdicts differ, or if more follows below a place than its verdict.
+                `ambiguous` if two verdicts differ, or if anything more follows below a place.
         """
         if len(places) > MAX_PLACES:
             raise self.make_error("ambiguous", part_name=part_name)
@@ -110,7 +110,7 @@ class Reader:
         first = readings[index]
         # All others must say the same.
         for reading in readings[index + 1 :]:
-            # Of several places that cannot be read, the error of the first one says what is wrong.
+            # If several places cannot be read, the error of the first one says what is wrong.
             is_any_read = isinstance(reading, Reading) or isinstance(first, Reading)
             if is_any_read and reading != first:
                 raise self.make_error("ambiguous", " ... ".join(texts[index:]), part_name)
@@ -127,11 +127,11 @@ class Reader:
         return places[index], Reading(first.value, label=first.label, span=span)
 
     def _find_value(self, place: Place, span: Span | None) -> Span | None:
-        """Return where a value stands in the raw reply: that of `{"score": " 4 out of 5"}` is `4 out of 5`.
+        """Return where a value is in the raw reply: that of `{"score": " 4 out of 5"}` is `4 out of 5`.
 
         Args:
             place: the place of the value.
-            span: where the value stands in the text of that place; None if that is not known.
+            span: where the value is in the text of that place; None if that is unknown.
         """
         if span is None:
             return None
@@ -139,10 +139,10 @@ class Reader:
         content_start, content_end = place.content
         if place.text is None:
             return origins[content_start + span[0]], origins[content_start + span[1]]
-        # The text of the place was decoded: its value is looked for in what it was decoded from.
+        # The text of the place was decoded: look for its value in what it was decoded from.
         value = place.text[slice(*span)]
         start = self.text.find(value, content_start, content_end)
-        # A value that is written with escapes is not found there, and cannot be weighed.
+        # A value written with escapes is not found there, and cannot be weighted.
         if start < 0 or "\\" in self.text[content_start:content_end]:
             return None
         return origins[start], origins[start + len(value)]
@@ -164,17 +164,17 @@ class Reader:
         number_or_code = self._read_number(text)
         if not isinstance(number_or_code, str):
             return Reading(number_or_code, span=span)
-        # Blanks around it do not make a place too long to be read, but too long to be an echo.
+        # With blanks around it a place may be too long for an echo, but it can still be read.
         is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) is not None
         if is_echo and not self.scale.find_choice(place):
             return "no_verdict"
         return number_or_code
 
     def may_contradict(self, reading: Reading, prose: str) -> bool:
-        """Whether prose behind a verdict may say another one: by a digit, or by another label as a word."""
+        """Whether prose after a verdict may state another one: it has a digit, or another label as a word."""
         if not self.scale.choices:
-            # Also ½ and Ⅱ, but not 一, the Chinese word for one, which is in many others.
-            return any(category(sign).startswith("N") for sign in prose)
+            # Also ½ and Ⅱ, but not 一, the Chinese word for one, which is part of many others.
+            return any(category(character).startswith("N") for character in prose)
         patterns: list[str] = []
         # The longest first: "not supported" is not "supported".
         for label in sorted(self.scale.choices, key=len, reverse=True):
@@ -182,13 +182,13 @@ class Reader:
                 patterns.append(f"(?i:{re.escape(fold_label(label))})")
             else:
                 patterns.append(re.escape(label))  # "a" in prose is not the grade A
-        # In scripts without spaces nothing tells where a word ends.
+        # In scripts without spaces nothing shows where a word ends.
         letter = rf"[^\W{UNSPACED}]"
         words = re.findall(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", re.sub(SPACES, " ", prose))
         return any(fold_label(word) != fold_label(reading.label) for word in words)
 
     def misfit_code(self, text: str) -> str:
-        """Return the code of a text that is no value: `unknown_label`, `ambiguous` or `not_a_number`."""
+        """Return the code of a text that is not a value: `unknown_label`, `ambiguous` or `not_a_number`."""
         if self.scale.choices:
             return "unknown_label"
         if any(map(str.isdigit, text)):
@@ -207,7 +207,7 @@ class Reader:
         return unwrap(text[name.end() :])
 
     def _read_number(self, text: str) -> float | str:
-        """Return the number that a text is, such as 4.0 for "4 out of 5", or the code of its fault."""
+        """Return the number that a text states, such as 4.0 for "4 out of 5", or the code of its fault."""
         match = None if self.scale.choices else VALUE.fullmatch(text)
         if match is None:
             return self.misfit_code(text)
@@ -221,7 +221,7 @@ class Reader:
         return number
 
     def _is_consistent(self, number: float, match: re.Match[str]) -> bool:
-        """Whether all that stands beside a number only says it again: "4/5, good" if 4 of 5 is good."""
+        """Whether everything around a number only repeats it: "4/5, good" if 4 of 5 is good."""
         ends = {self.scale.worst, self.scale.best}
         if match["percent"] and ends != {0, 100}:
             return False
@@ -230,7 +230,7 @@ class Reader:
         repetition = match["after"] or match["within"]
         if repetition and re.fullmatch(NUMBER, unwrap(repetition)):
             return parse_number(unwrap(repetition)) == number
-        remark = repetition or match["label"]  # at most one of the three is there
+        remark = repetition or match["label"]  # at most one of the three is present
         if not remark:
             return True
         label = label_of(number, self.expectation.levels)
@@ -251,13 +251,13 @@ def write_value(verdict: Reading | PartReading) -> str:
     """Write the label of a verdict, or its number in digits."""
     if verdict.label:
         return verdict.label
-    if not verdict.value:  # None and -0.0 are written as 0, too
+    if not verdict.value:  # None and -0.0 are also written as 0
         return "0"
     return write_number(verdict.value)
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
-    """Return the label of a value: that of the lowest level that it does not exceed; None above all levels.
+    """Return the label of a value: that of the lowest level it does not exceed; None above all levels.
 
     With the levels {0.5: "low", 1.0: "high"} the label of 0.6 is "high".
     """
@@ -270,7 +270,7 @@ def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
 
 
 def may_be_fraction(percent: float) -> bool:
-    """Whether a number on a scale to 100 may be meant as a fraction: 0.8 may be 80."""
+    """Whether a number on a scale up to 100 may be meant as a fraction: 0.8 may mean 80."""
     return 0 < percent < 1
 
 

@@ -1,4 +1,4 @@
-"""How probable each verdict was to the model, by the probabilities of the token that decided.
+"""How probable the model found each verdict, by the probabilities of the token that decided it.
 
 The mean of this distribution agrees with people a little better than the likeliest value (Wang et al.,
 "Improving LLM-as-a-Judge Inference with the Judgment Distribution", 2025).
@@ -19,13 +19,13 @@ from groundjudge.replies.value import write_value
 from groundjudge.scale import DASHES, SPACES, Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
 
-# Endpoints give the probabilities of at most 20 tokens.
+# Endpoints return the probabilities of at most 20 tokens.
 MAX_VALUES = 20
 
-# How much of the probability must lie on values of the scale; the rest might be any of them.
+# How much of the probability must be on values of the scale; the rest might belong to any of them.
 MIN_MASS = 0.98
 
-# White space, quotation marks and emphasis before a verdict: with or without them it is the same.
+# White space, quotation marks and emphasis before a verdict, which do not change it.
 AROUND = b" \t\r\n\"'`*"
 
 # What must not follow a value on its line: "1" is not all of "12", of "1.5" or of "1 of 3".
@@ -33,7 +33,7 @@ GOES_ON = compile_when_used(r"[^\S\n]*\w|[.,]\d|[-+]")
 
 
 def is_weighable(scale: Scale) -> bool:
-    """Whether the values of a scale can be told apart by a token: few whole numbers from 0, or labels."""
+    """Whether a token can tell the values of a scale apart: few whole numbers from 0, or labels."""
     if scale.choices:
         return True
     values = scale.whole_numbers
@@ -43,14 +43,14 @@ def is_weighable(scale: Scale) -> bool:
 def weigh(
     reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()
 ) -> tuple[Reading, Mapping[str, float] | None]:
-    """Weigh the value of a reading or, if it has parts, theirs.
+    """Weight the value of a reading or, if it has parts, their values.
 
-    Values that mean "not applicable" have no part in a mean.
+    Values that mean "not applicable" are left out of the means.
 
     Returns:
         The reading with the mean in place of each value whose probabilities are known, and the warning
-        `logprobs_unusable` if those of a value are not; and the probabilities of the reading's own value, as
-        `distribution` returns them, None if it has parts.
+        `logprobs_unusable` if any are not; and the probabilities of the reading's own value, as returned by
+        `distribution`, or None if it has parts.
     """
     values: dict[str, float] = {}
     for name, value in scale_values(scale).items():
@@ -76,7 +76,7 @@ def weigh(
 def mean_by_shares(
     value: float | None, shares: Mapping[str, float] | None, values: Mapping[str, float]
 ) -> float | None:
-    """Return the mean of the values that count; the verdict's own where none does, or where it has none."""
+    """Return the mean of the values that count; the verdict's own value if none does, or if it is None."""
     if value is None or shares is None:
         return value
     mean = expectation(shares, values)
@@ -84,7 +84,7 @@ def mean_by_shares(
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:
-    """Return the probability of each value of the scale where a verdict stands in the reply.
+    """Return the probability of each value of the scale at the verdict's position in the reply.
 
     Args:
         reply: a reply with its tokens.
@@ -92,18 +92,17 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
         scale: the scale; see `is_weighable`.
 
     Returns:
-        How probable each value is, by its number in digits, {"4": 0.7, "5": 0.3}, or by its label on a scale
-        of labels; in the order of the scale, without those that have no probability. They add up to 1. {} for
-        a verdict that claims nothing. None if the probabilities are not known: there are no tokens, they do
-        not spell the text, the token begins several values, or less than 0.98 of the probability lies on the
-        scale.
+        The probability of each value, by its number in digits, {"4": 0.7, "5": 0.3}, or by its label on a
+        scale of labels; in the order of the scale, without those of 0. They add up to 1. {} for a verdict
+        that claims nothing. None if the probabilities are unknown: there are no tokens, they do not spell the
+        text, the token begins several values, or less than 0.98 of the probability is on the scale.
     """
     if verdict.value is None and not verdict.label:  # a sentence that claims nothing
         return {}
     token, before = _find_deciding_token(reply, verdict.span)
     if token is None:
         return None
-    # What each candidate says of the verdict, and then the value that this is or begins.
+    # What each candidate contains of the verdict, and then the value that this is or begins.
     texts: dict[bytes, str] = {}
     for candidate in (token.text, *dict(token.candidates)):
         texts[candidate] = _begun_text(candidate, before, scale)
@@ -122,12 +121,12 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
 
 
 def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None, bytes]:
-    """Return the token in which the verdict begins, and what it has before the verdict; None if not known.
+    """Return the token in which the verdict begins, and its bytes before the verdict; None if unknown.
 
-    Of the tokens `Score`, `: 4` and a verdict 4 that is `: 4` and `: `.
+    For the tokens `Score`, `: 4` and the verdict 4, these are `: 4` and `: `.
 
-    The tokens must spell the text. Ahead of it they may have reasoning that the endpoint took out of the
-    text, and behind it one token that ends the reply.
+    The tokens must spell the text. Before it they may contain reasoning that the endpoint removed from the
+    text, and after it one token that ends the reply.
     """
     if span is None or not reply.tokens:
         return None, b""
@@ -154,14 +153,14 @@ def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None,
 
 
 def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
-    """Return what a candidate has of the verdict, as `fold_label` writes labels; "" if it has none of it.
+    """Return the part of the verdict in a candidate, as `fold_label` writes labels; "" if there is none.
 
-    The candidate `: "Yes` has "yes" where the verdict stands behind `: "`. Bytes of an incomplete character
+    For the candidate `: "Yes` it is "yes" if the verdict follows `: "`. Bytes of an incomplete character
     become surrogates.
 
     Args:
-        candidate: the bytes of a token that could stand in the place of the deciding one.
-        before: what the deciding token has before the verdict.
+        candidate: the bytes of a token that could replace the deciding one.
+        before: the bytes of the deciding token before the verdict.
         scale: the scale.
     """
     lead = before.strip(AROUND)
@@ -178,12 +177,12 @@ def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
 def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
     """Return the one value or label that a text is or begins; None if there is none, or several.
 
-    A text that begins several begins only those for which no longer one is among the texts: "1" is not the
-    beginning of "10" where "10" is a token of its own.
+    If it begins several, those that a longer text also begins do not count: "1" is not the beginning of "10"
+    if "10" is a single token.
 
     Args:
         text: the text of a candidate, from `_begun_text`.
-        texts: those of all candidates.
+        texts: the texts of all candidates.
         scale: the scale.
     """
     ended: list[str] = []
@@ -204,7 +203,7 @@ def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
 
 
 def _is_ended(text: str, value: str) -> bool:
-    """Whether a text is more than a value, and what follows does not belong to it: "4</"."""
+    """Whether a text is a value and more, which does not belong to the value: "4</"."""
     return text != value and text.startswith(value) and not GOES_ON.match(text, len(value))
 
 
@@ -214,7 +213,7 @@ def _begins(text: str, whole: str) -> bool:
 
 
 def scale_values(scale: Scale) -> Mapping[str, float | None]:
-    """The values of a scale by what a reply says: {"1": 1, "2": 2}, or {"yes": 1.0, "no": 0.0} for labels."""
+    """Return a scale's values by how replies write them: {"1": 1, "2": 2}, or {"yes": 1.0, "no": 0.0}."""
     if scale.choices:
         return scale.choices
     return {str(number): number for number in scale.whole_numbers}

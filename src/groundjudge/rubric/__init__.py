@@ -1,1 +1,1 @@
-"""Rubrics: how a case is asked about and how a reply becomes a verdict; their options; the Model protocol."""
+"""Rubrics: how to ask about a case and turn a reply into a verdict; their options; the Model protocol."""

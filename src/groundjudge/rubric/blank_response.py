@@ -1,4 +1,4 @@
-"""What becomes of a case whose response is missing or blank: no model is asked about it."""
+"""What happens to a case whose response is missing or blank: no model is asked about it."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from groundjudge.rubric.rubric import Rubric
 from groundjudge.verdict import Part, Verdict, passing_fields
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
-"""The fields that an application gives, all of which a crashed one lacks, each with a stand-in."""
+"""The fields that the application provides, and a crashed one does not, each with a stand-in."""
 
 
 def blank_response_verdict(rubric: Rubric, case: Case) -> Verdict | None:
-    """Return the verdict on a response that is missing or blank; None where there is something to judge.
+    """Return the verdict on a response that is missing or blank; None if there is something to judge.
 
     Raises:
         CaseError: `no_response` or `empty_response`, unless `empty_response` says otherwise;
-            `missing_field` if the case also lacks an input that the application does not give
+            `missing_field` if the case also lacks an input that the application does not provide
             (anything but the context): then it is not meant for this judge.
     """
     code = _response_fault(rubric, case)
     if code is None:
         return None
-    # A row that lacks more than an application gives was not meant for this judge: that is an error,
-    # whatever `empty_response` says. So is a field that cannot be read: no stand-in takes its place.
+    # A row that lacks more than the application provides was not meant for this judge: that is an error,
+    # regardless of `empty_response`. So is a field that cannot be read: it gets no stand-in.
     stand_ins = dict(FROM_THE_APPLICATION)
     for name in case.unreadable:
         stand_ins.pop(name, None)
     try:
         rubric.prompt.check(case.model_copy(update=stand_ins))
     except CaseError:
-        rubric.prompt.check(case)  # names all that is missing, the response included
+        rubric.prompt.check(case)  # names all missing fields, including the response
         raise
     if rubric.empty_response == "error":
         raise CaseError(code, _response_message(rubric.prompt, code, case), "response")
@@ -49,9 +49,9 @@ def blank_response_verdict(rubric: Rubric, case: Case) -> Verdict | None:
 
 
 def _response_fault(rubric: Rubric, case: Case) -> str | None:
-    """Return the code of what is wrong with the response, where the prompt needs one."""
+    """Return the code of what is wrong with the response, if the prompt needs one."""
     response_inputs = [prompt_input for prompt_input in rubric.inputs if prompt_input.field == "response"]
-    # A prompt may show the response twice, under two of its names: then the first decides.
+    # A prompt may show the response twice, under two names: then the first decides.
     if not response_inputs or not response_inputs[0].required:
         return None
     if response_inputs[0].value(case) is None:
@@ -62,7 +62,7 @@ def _response_fault(rubric: Rubric, case: Case) -> str | None:
 
 
 def _worst_verdict(rubric: Rubric, verdict: Verdict, code: str) -> Verdict:
-    """Give a verdict the worst value of the scale, and to each named part too."""
+    """Give a verdict, and each named part, the worst value of the scale."""
     worst = rubric.scale.worst
     choice: str | None = None
     if rubric.scale.choices:
@@ -97,7 +97,7 @@ def _response_message(prompt: Prompt, code: str, case: Case) -> str:
     missing_fields = [field for field in missing_fields if field != "response"]
     if missing_fields:
         fault += f", and no {' and no '.join(missing_fields)} either"
-    # Otherwise it reads as if leaving such rows out were the remedy for an answer under a name of its own.
+    # Otherwise, leaving such rows out would seem to be the remedy for an answer with another name.
     if code == "no_response" and case.has_other_keys() and not case.hint("response"):
         fault += f". If it has another name, rename it to response, {NAME_THE_PATH}"
     return (

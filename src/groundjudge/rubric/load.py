@@ -1,4 +1,4 @@
-"""From the name of a judge, or the path of a prompt file, to its rubric."""
+"""Loads a rubric by its judge's name, or from the path of a prompt file."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from groundjudge.scale import Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
 
 SINGLE_BRACES = compile_when_used(r"(?<!\{)\{([A-Za-z_]\w*)\}(?!\})")
-"""What looks like a placeholder, in the text around the placeholders."""
+"""Looks like a placeholder, in the text around the placeholders."""
 
 
 def names() -> list[str]:
     """Return the names of the judges that come with the library."""
-    # Nothing lists them: a file in the folder is a judge.
+    # There is no list of them: each file in the folder is a judge.
     return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
 
 
 def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
-    """Load a rubric by the name of its judge, or from a prompt file of your own by its path.
+    """Load a rubric by the name of its judge, or your own prompt file by its path.
 
     Args:
         name: one of `names()`, or the path of a prompt file.
-        options: what the file leaves open, or says otherwise; see `RubricOptions`.
+        options: settings that the file lacks, or that replace the file's; see `RubricOptions`.
 
     Raises:
-        PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
+        PromptError: there is no such judge, its file is invalid, an option is out of range, or an option
             names an input that the prompt does not have.
-        TypeError: there is no option of that name.
+        TypeError: an option is unknown, or its value has a wrong type.
     """
     check_options(options, RubricOptions)
     prompt = Prompt.from_file(_find_prompt_file(name))
@@ -52,7 +52,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         raise prompt_error("bad_front_matter", prompt, fault)
     settings: dict[str, Any] = {}
     for option in declared_options(RubricOptions):
-        # A file names a format and its options, of which a format is made.
+        # For `reply`, a file has the name and the options of a format, from which it is made below.
         if option in FrontMatter.model_fields and option != "reply":
             settings[option] = getattr(front_matter, option)
     if options.get("reply") is None:
@@ -65,7 +65,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         )
         raise prompt_error("no_scale", prompt, fault)
     example = front_matter.example_reply
-    # The example is written in the file's own format and scale.
+    # The example uses the file's own format and scale.
     if example is not None and options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, example, settings["format"], settings["scale"])
     rubric = Rubric(prompt=change_prompt(prompt, options), **settings)
@@ -75,12 +75,12 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
 
 
 def _find_problems(rubric: Rubric) -> list[str]:
-    """Say what is most likely a mistake in a prompt file, although a judge can be made of it."""
+    """Return the likely mistakes in a prompt file that do not prevent loading it."""
     problems: list[str] = []
     ignored_keys = rubric.prompt.front_matter.ignored_keys
     if ignored_keys:
         problems.append(f"these keys of other tools are ignored: {', '.join(ignored_keys)}")
-    labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # no format has to tell them
+    labels: tuple[str, ...] = getattr(rubric.format, "labels", ())  # formats need not have them
     literal_names: list[str] = []
     text = rubric.prompt.text
     for name in dict.fromkeys(SINGLE_BRACES.findall(text)):
@@ -92,7 +92,7 @@ def _find_problems(rubric: Rubric) -> list[str]:
             "name: rename each placeholder to a field, or declare it under `inputs:`"
         )
     if rubric.structured == "always":
-        labels = ()  # the schema that is sent along names the keys
+        labels = ()  # the schema in the request names the keys
     if labels and not any(_is_mentioned(label, _fold_text(text)) for label in labels):
         problems.append(
             f"its text never mentions {' or '.join(labels)}, where replies must give the verdict: ask for it "
@@ -101,13 +101,13 @@ def _find_problems(rubric: Rubric) -> list[str]:
     return problems
 
 
-@lru_cache(maxsize=32)  # it takes a third of the time of loading a judge, and many load the same
+@lru_cache(maxsize=32)  # it takes a third of the time for loading a judge, and often the same one is loaded
 def _fold_text(text: str) -> str:
     return fold_label(text)
 
 
 def _is_mentioned(label: str, text: str) -> bool:
-    """Whether a label stands in a folded text as a word: "score" in "score: 4", but not in "underscored"."""
+    """Whether a folded text contains a label as a word: "score" in "score: 4", but not in "underscored"."""
     return re.search(rf"(?<!\w){re.escape(fold_label(label.strip('[]')))}(?!\w)", text) is not None
 
 
@@ -121,17 +121,17 @@ def _find_prompt_file(name: str | Path) -> Path:
         kind = type(name).__name__
         message = f"load a rubric by its judge's name or the path of a prompt file, not from {kind}"
         raise PromptError("unknown_judge", message, kind)
-    # A path may have any character, but none has a placeholder and lines.
+    # A path may contain any character, but a line break suggests a prompt's text.
     if "\n" in str(name):
         first_line = str(name).strip().partition("\n")[0][:60]
         message = f"{first_line!r} is the start of a prompt's text: save the text to a file and pass its path"
         raise PromptError("unknown_judge", message, first_line)
     path = Path(name)
-    if str(name) in names():  # before any file of that name in the working folder
+    if str(name) in names():  # takes precedence over a file with that name in the working folder
         path = PROMPTS / f"{name}.prompty"
     if not path.is_file():
         hint = did_you_mean(str(name), names()) or ";"
-        if "," in str(name):  # a row may name several so, and an option may not
+        if "," in str(name):  # rows may name several judges like this, but the option may not
             hint = ": name each judge separately;"
         judges = ", ".join(names())
         message = f"there is no judge {str(name)!r} and no file with that name{hint} the judges are: {judges}"
@@ -158,7 +158,7 @@ def _read_format(prompt: Prompt) -> Format:
         try:
             return adapter.validate_python(options)
         except ValidationError:
-            pass  # a value of a wrong type, which is refused as an unknown option is
+            pass  # a value with a wrong type is refused like an unknown option
     known_options = ", ".join(f"{name} ({type_})" for name, type_ in types.items()) or "(none)"
     fault = f"reply: the format {format_name} has the options {known_options}, not {options}"
     raise prompt_error("bad_reply_option", prompt, fault)
@@ -166,7 +166,7 @@ def _read_format(prompt: Prompt) -> Format:
 
 @cache  # making the adapter takes longer than reading a prompt file
 def _format_options(format_name: str) -> tuple[Mapping[str, object], TypeAdapter[Format]]:
-    """Return a format's options with their types, and what checks them and makes the format."""
+    """Return a format's options with their types, and the adapter that checks them and makes the format."""
     # A class, or a function that makes a format: both have parameters, and pydantic calls either.
     make_format: Any = FORMATS[format_name]
     types = {name: option.annotation for name, option in signature(make_format).parameters.items()}
@@ -186,7 +186,7 @@ def _check_example(prompt: Prompt, example: ExampleReply, reply_format: Format, 
 
 
 def _value_like(example_value: object, reading: Reading) -> object:
-    """Return what was read in the shape of an example: one verdict, those of the parts, or those by name."""
+    """Return what was read in the shape of the example: one verdict, those of the parts, or those by name."""
     if isinstance(example_value, float | int | str):
         return reading.label or reading.value
     if isinstance(example_value, Mapping):

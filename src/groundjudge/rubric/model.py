@@ -1,4 +1,4 @@
-"""A model answers a request. Anything that can do that serves: an endpoint, a function, the baseline."""
+"""Models answer requests: an endpoint, a function, the baseline, or anything else that can."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import TEXT, Request, Rubric, Way
 
 MAX_WRAPPERS = 10
-"""Models around a model, such as a cache. More are none: they wrap each other."""
+"""The limit for models around a model, such as a cache. More would mean that they wrap each other."""
 
 
 @runtime_checkable
 class Model(Protocol):
-    """Whatever answers requests. It never judges, and it never reads a reply.
+    """Anything that answers requests. It never judges, and never reads a reply.
 
-    A model may also have an `identity`, a text that changes with whatever changes its replies: a cache keeps
-    the replies of models with different identities apart, and none of a model without one.
+    A model may also have an `identity`, a text that changes with everything that affects its replies: a cache
+    keeps the replies of models with different identities apart, and stores none for a model without one.
 
-    A model that takes something else than messages has a `way`, see `Way`. One that wraps another has that
-    as its attribute `model`, and the way of that model.
+    A model that takes something other than messages has a `way`, see `Way`. A model that wraps another one
+    has it as the attribute `model`, and is asked in that model's way.
 
-    A model may also have `limits`, a sentence without its point that a card of a probe shows: what its
-    results are to be read with.
+    A model may also have `limits`, the caveats on its results: a sentence, without the full stop, for the
+    probe's card.
 
-    A model may also have `never_waits`, which is True if its `acomplete` never does: synchronous callers then
-    have their answer in their own thread.
+    A model may also have `never_waits`, which is True if its `acomplete` never waits: synchronous callers are
+    then answered in their own thread.
 
-    A model may also have `check_rubric`, which is called with the rubric of each judge that it is to answer
-    for, and raises a ModelError if it cannot.
+    A model may also have `check_rubric`, which is called with the rubric of each judge that uses the model,
+    and raises a ModelError if the model cannot answer for it.
     """
 
     @property
@@ -40,7 +40,7 @@ class Model(Protocol):
     async def acomplete(self, request: Request) -> Reply:
         """Answer a request.
 
-        It runs in the event loop of the caller; for synchronous callers, in one of the library.
+        It runs in the caller's event loop; for synchronous callers, in one of the library's.
 
         Raises:
             ModelError: the model returned no reply; it raises nothing else.
@@ -51,7 +51,7 @@ class Model(Protocol):
 def innermost(model: Model) -> Model:
     """Return the model itself, or the one that it wraps, as a cache does.
 
-    Only an attribute that the object or its class holds counts: those that a mock makes up have no end.
+    Only an attribute of the object or its class counts: a mock makes up endless ones.
     """
     for _ in range(MAX_WRAPPERS):
         inner = getattr(model, "__dict__", {}).get("model", getattr(type(model), "model", None))
@@ -62,14 +62,14 @@ def innermost(model: Model) -> Model:
 
 
 def identity_of(model: Model) -> str:
-    """What tells a model from others, its settings included, without secrets; "" if nothing does."""
+    """Return what distinguishes a model from others, including its settings but no secrets; "" if unknown."""
     return str(getattr(model, "identity", ""))
 
 
 def way_of(model: Model) -> Way:
-    """Return how a model is asked: the way that it says, or else with messages for a text."""
+    """Return how a model is asked: its own way or, by default, with messages for a text."""
     model = innermost(model)
-    if getattr_static(model, "way", None) is None:  # what a mock makes up is none
+    if getattr_static(model, "way", None) is None:  # a mock's made-up attribute does not count
         return TEXT
     return cast("Way", getattr(model, "way"))  # noqa: B009  not an attribute of every model
 

@@ -1,4 +1,4 @@
-"""The options of a rubric, each declared once, and the check of all options by name."""
+"""The options of a rubric, each declared once, and the check for options of all kinds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from groundjudge.scale import Scale
 from groundjudge.verdict import Passes, Weighted
 
 EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
-"""What becomes of a row whose response is missing or blank: no model is asked about it."""
+"""What happens to a row whose response is missing or blank: no model is asked about it."""
 
 Structured: TypeAlias = Literal["reask", "always", "never"]
-"""When the endpoint is asked for a reply by a JSON schema, if the format has one."""
+"""When to ask the endpoint for a reply that follows a JSON schema, if the format has one."""
 
 
 Shape: TypeAlias = tuple[Callable[[object], bool], str]
@@ -32,11 +32,11 @@ class Option:
     """What an option does, declared with its type: Python and the command line take it from here.
 
     Attributes:
-        default: what holds without it, in words.
+        default: what applies without it, in words.
         help: what it does.
-        shape: a check of its values beside those that the classes make themselves; None: there is none.
-        command_line: how the command line takes it: by -O, by a flag of its own, or not at all, such as a
-            reply format, which is an object.
+        shape: a check of its values, in addition to those that the classes make themselves; None for none.
+        command_line: how the command line takes it: by -O, by a separate flag, or not at all, such as a reply
+            format, which is an object.
     """
 
     default: str
@@ -57,7 +57,7 @@ def _is_number_list(value: object) -> bool:
 
 
 def _is_name_list(value: object) -> bool:
-    """Whether a value names inputs; one alone need not stand in a list."""
+    """Whether a value names inputs; a single one need not be in a list."""
     return isinstance(value, str) or is_list(value)
 
 
@@ -85,9 +85,9 @@ INPUT_NAMES: Shape = (_is_name_list, "a list of input names")
 NUMBERS: Shape = (_is_number_list, "a list of numbers")
 
 
-# A base of its own, because DeepEval's metrics have `threshold` as a parameter: a TypedDict cannot drop one.
+# A separate base, because DeepEval's metrics have a parameter `threshold`, and a TypedDict cannot drop a key.
 class PromptOptions(TypedDict, total=False):
-    """The options of a rubric but its threshold."""
+    """The options of a rubric except its threshold."""
 
     parameters: Annotated[
         Mapping[str, Any] | None,
@@ -140,8 +140,8 @@ class PromptOptions(TypedDict, total=False):
         Sequence[str] | None,
         Option(
             "what the prompt file says",
-            "Inputs that must be given but may be blank, such as the context when a search finds nothing; "
-            "added to the file's.",
+            "Names of inputs that must be given but may be blank, such as the context when a search finds "
+            "nothing; added to the file's.",
             INPUT_NAMES,
         ),
     ]
@@ -149,7 +149,7 @@ class PromptOptions(TypedDict, total=False):
         Sequence[str] | None,
         Option(
             "what the prompt file says",
-            "Inputs that can be left out; added to the file's.",
+            "Names of inputs that can be left out; added to the file's.",
             INPUT_NAMES,
         ),
     ]
@@ -206,7 +206,7 @@ class RubricOptions(PromptOptions, total=False):
 
 @cache
 def declared_options(options_type: Any) -> Mapping[str, Option]:  # noqa: ANN401  a TypedDict
-    """The options of a TypedDict that are declared with an `Option`, by name."""
+    """Return the options of a TypedDict that are declared with an `Option`, by name."""
     declared: dict[str, Option] = {}
     for name, option_type in get_type_hints(options_type, include_extras=True).items():
         for note in getattr(option_type, "__metadata__", ()):
@@ -216,10 +216,10 @@ def declared_options(options_type: Any) -> Mapping[str, Option]:  # noqa: ANN401
 
 
 def check_options(options: Mapping[str, object], options_type: Any) -> None:  # noqa: ANN401  a TypedDict
-    """Refuse options that a TypedDict does not have, and values of a wrong shape; None is always right.
+    """Refuse options that a TypedDict does not have, and values with a wrong shape; None is always valid.
 
     Raises:
-        TypeError: an option is unknown, and the message names the nearest right one; or its value is wrong.
+        TypeError: an option is unknown, and the message names the nearest known one; or its value is invalid.
     """
     names = list(options_type.__annotations__)
     declared = declared_options(options_type)
@@ -231,7 +231,7 @@ def check_options(options: Mapping[str, object], options_type: Any) -> None:  # 
             continue
         has_shape, shape = option.shape
         if not has_shape(value):
-            # A value can be long, such as all verdicts of an earlier run.
+            # A value can be long, for example all verdicts of an earlier run.
             shown = reprlib.repr(value)
             if option.command_line == "none":  # an object, or a key
                 shown = f"a {type(value).__name__}"
@@ -240,9 +240,9 @@ def check_options(options: Mapping[str, object], options_type: Any) -> None:  # 
 
 
 def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -> str:
-    """Say what to write in place of an unknown option: a parameter of requests, or the nearest option."""
+    """Return the message for an unknown option: pass a request parameter, or the nearest option."""
     nearest = get_close_matches(option, [*REQUEST_PARAMETERS, *names], 1)
-    # `temperature=0` is often passed like an option: it belongs in `parameters`.
+    # `temperature=0` is often passed as an option, but belongs in `parameters`.
     if nearest and nearest[0] in REQUEST_PARAMETERS:
         shown_value = repr(value) if is_number(value) else "..."  # a text may be long, or a secret
         remedy = f"parameters={{{nearest[0]!r}: {shown_value}}}"
@@ -256,7 +256,7 @@ def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -
 
 
 def check_choice(code: str, option: str, choice: object, choices: object) -> None:
-    """Refuse what is not one of the choices of a Literal.
+    """Refuse anything but the choices of a Literal.
 
     Raises:
         PromptError: with that code; the message lists the choices.

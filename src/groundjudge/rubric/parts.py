@@ -1,4 +1,4 @@
-"""The parts of a verdict by a text, with their evidence; its reason, and what is in doubt."""
+"""The parts of a verdict read from a text, with their evidence; its reason, and its doubts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groundjudge.text.sentences import Span
 from groundjudge.verdict import Evidence, Part, Verdict
 
 EVIDENCE_NOT_FOUND = "evidence_not_found"
-"""The code of a sentence that should have evidence and has none."""
+"""The code of a sentence that needs evidence but has none."""
 
 
 def make_parts(
@@ -28,9 +28,9 @@ def make_parts(
     case: Case | None,
     sentences: Sentences | None,
 ) -> tuple[tuple[Part, ...], Sequence[str]]:
-    """Make the parts of a verdict, scored as weighed, with their evidence; and warnings on that.
+    """Make the parts of a verdict, with their weighted scores and their evidence, and warnings about it.
 
-    Evidence is quotes, which are looked up, or numbers of the source's sentences.
+    Evidence is quotes, which are looked up, or the numbers of the source's sentences.
     """
     documents: Sequence[Document] = ()
     if case is not None and case.context is not None:
@@ -54,7 +54,7 @@ def make_parts(
         elif case is not None:
             evidence, quote_warnings = find(part.quotes, sources)
             warnings.extend(quote_warnings)
-            # A score of 0 needs no evidence: nothing in the source says it.
+            # A score of 0 needs no evidence: it means that the source does not say it.
             if score and EVIDENCE_NOT_FOUND in quote_warnings:
                 part_warnings = (EVIDENCE_NOT_FOUND,)
         elif part.quotes or part.sources:
@@ -82,7 +82,7 @@ def make_parts(
 
 
 def evidence_of(sentence: SourceSentence, number: int) -> Evidence:
-    """Return a sentence of the source as evidence, which needs no search."""
+    """Return a sentence of the source as evidence, without a search."""
     return Evidence(
         quote=sentence.text,
         document=sentence.document,
@@ -94,7 +94,7 @@ def evidence_of(sentence: SourceSentence, number: int) -> Evidence:
 
 
 def reason_of(reading: Reading, parts: Sequence[Part], limits: str) -> str:
-    """Write the reason of a verdict: that of the reply, what is in doubt, and the limits of the model."""
+    """Write the reason of a verdict: the reply's reason, any doubts, and the model's limits."""
     lines: list[str] = []
     if reading.reason:
         lines.append(reading.reason)
@@ -103,16 +103,17 @@ def reason_of(reading: Reading, parts: Sequence[Part], limits: str) -> str:
         lines.append(describe_fault(EVIDENCE_NOT_FOUND, without_evidence))
     if SHARES_UNREADABLE in reading.warnings:
         lines.append(f"{SHARES_UNREADABLE}: {describe_fault(SHARES_UNREADABLE)}")
-    # Formats without a place for a reason of the whole would else say it of some sentences only.
+    # Otherwise formats without a place for an overall reason would say it for some sentences only.
     if limits and not reading.reason.endswith(limits):
         lines.append(limits)
     return "\n".join(lines)
 
 
 def doubt(verdict: Verdict) -> ReplyError | None:
-    """Why to ask again after a reply that could be read.
+    """Return why to ask again although the reply could be read; None if there is no doubt.
 
-    Its score needs quotes that no document has, or the shares that it should state cannot be read.
+    Its score needs quotes that no document contains, its shares cannot be read, or its sentences contradict
+    the whole.
     """
     if SHARES_UNREADABLE in verdict.warnings:
         return ReplyError(SHARES_UNREADABLE, verdict.reply or "")
@@ -124,11 +125,11 @@ def doubt(verdict: Verdict) -> ReplyError | None:
     quotes: list[str] = []
     for number in numbers:
         part = verdict.parts[number - 1]
-        if part.number is None:  # where sentences have numbers, these say all
+        if part.number is None:  # numbered sentences need no quote
             quotes.append(part.reason)
     return ReplyError(EVIDENCE_NOT_FOUND, verdict.reply or "", quotes=tuple(quotes), numbers=numbers)
 
 
 def _parts_without_evidence(parts: Sequence[Part]) -> tuple[int, ...]:
-    """Return the numbers of the sentences whose evidence is in none of the documents, from 1."""
+    """Return the numbers, from 1, of the sentences whose evidence is in none of the documents."""
     return tuple(number for number, part in enumerate(parts, 1) if EVIDENCE_NOT_FOUND in part.warnings)

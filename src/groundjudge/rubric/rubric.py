@@ -1,6 +1,6 @@
-"""A rubric: everything that decides how a case is asked about and how a reply becomes a verdict.
+"""A rubric: everything that decides how to ask about a case, and how a reply becomes a verdict.
 
-No model is needed: a rubric renders prompts, reads replies and says what it is.
+It needs no model: a rubric renders prompts, reads replies and has an identity.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MAX_VALUES}
-"""The parameters that ask for the probabilities of tokens."""
+"""The parameters that request token probabilities."""
 
 ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
-"""The options that add to what the prompt says; the others replace a field of the rubric."""
+"""The options that are added to the prompt's settings; the others replace a field of the rubric."""
 
 T = TypeVar("T")
 
@@ -49,16 +49,16 @@ PROMPTS = Path(__file__).parents[1] / "prompts"
 
 
 class Payload(Protocol):
-    """What a model that takes no messages is sent. Only such models and their way look inside."""
+    """What to send to a model that takes no messages. Only such models and their way look inside."""
 
     @property
     def key(self) -> str:
-        """All that is sent, as one text: other payloads have other texts."""
+        """Everything that is sent, as a text that differs between payloads."""
         ...
 
     @property
     def size(self) -> int:
-        """About how many bytes are sent."""
+        """The approximate number of bytes that are sent."""
         ...
 
 
@@ -67,18 +67,18 @@ class Request:
     """What a model is asked.
 
     Attributes:
-        messages: chat messages, each with role and content. With `parameters`, all that is sent; () beside a
-            payload.
-        parameters: sampling parameters by their names in the chat completions API; {} beside a payload.
-        rubric: how the reply will be read. For models that are no language models, like the offline judge.
+        messages: chat messages, each with role and content. They and `parameters` are all that is sent; ()
+            with a payload.
+        parameters: sampling parameters, named as in the chat completions API; {} with a payload.
+        rubric: how the reply will be read. For models that are not language models, like the offline judge.
         case: what is judged; for the same models.
-        sentences: the sentences of the case that have numbers; None if none has.
-        paced: whether the caller waits and asks again after a rate limit: a model that would do so
-            itself raises instead.
+        sentences: the case's numbered sentences; None if they have no numbers.
+        paced: whether the caller waits and asks again after a rate limit. A model that would do so itself
+            must then raise instead.
         repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
         attempt: which request of its conversation it is, from 1.
-        fresh: whether a cache must not answer it, because the reply that it has could not be read.
-        payload: what a model that takes no messages is sent in their place; None for all others.
+        fresh: whether a cache must not answer it, because the cached reply could not be read.
+        payload: what is sent, instead of messages, to a model that takes none; None for all other models.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -94,18 +94,18 @@ class Request:
 
     @property
     def added_parameters(self) -> frozenset[str]:
-        """The names of the parameters that the library added: they help, but a model can do without."""
+        """The names of the parameters that the library added: they help, but a model can do without them."""
         return frozenset(self.parameters.keys() - self.rubric.prompt.parameters.keys())
 
 
 class Channel(Protocol):
-    """What a way sends requests through: they are traced, and what they cost is recorded."""
+    """Sends requests for a way, traces them and records their cost."""
 
     async def send(self, request: Request, read: Callable[[Reply], T]) -> tuple[Reply, T | ReplyError]:
         """Send a request, and read the reply.
 
         Returns:
-            The reply, and what was read; or why it could not be read.
+            The reply, and what was read or the error of reading it.
 
         Raises:
             ModelError: the model returned no reply.
@@ -113,28 +113,28 @@ class Channel(Protocol):
         ...
 
     def update_record(self, **changes: object) -> None:
-        """Change the fields that the verdict has if an error takes its place."""
+        """Change the fields of the verdict that records an error."""
         ...
 
 
 @runtime_checkable
 class Way(Protocol):
-    """How models of a kind are asked about a case, led to an answer, and read.
+    """How to ask one kind of model about a case, lead it to an answer, and read that.
 
-    A frozen value: it is a field of a rubric, so that identity counts it. A model says its way by an
-    attribute `way`; one without it writes texts.
+    Use a frozen value: it is a field of a rubric and part of its identity. A model declares its way in the
+    attribute `way`; a model without one writes texts.
     """
 
     @property
     def writes_text(self) -> bool:
-        """Whether replies are texts; if not, they are the same each time and have probabilities."""
+        """Whether replies are texts; other replies are the same each time and have probabilities."""
         ...
 
     def prepare(self, rubric: Rubric) -> Way:
-        """Return this way with all that it needs of a rubric.
+        """Return this way with everything that it needs from a rubric.
 
         Raises:
-            PromptError: models of this kind cannot be asked as the rubric says.
+            PromptError: models of this kind cannot be asked in the way the rubric requires.
         """
         ...
 
@@ -147,7 +147,7 @@ class Way(Protocol):
         ...
 
     async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
-        """Lead a conversation that begins with a request, and return the verdict.
+        """Conduct the conversation that begins with a request, and return the verdict.
 
         Raises:
             ModelError: the model returned no reply.
@@ -158,14 +158,14 @@ class Way(Protocol):
 
 @dataclass(frozen=True)
 class TextWay:
-    """The way of models that write: messages go out, and the rubric's format reads the reply."""
+    """The way of models that write texts: it sends messages, and the rubric's format reads the reply."""
 
     @property
     def writes_text(self) -> bool:
-        """They do."""
+        """True: replies are texts."""
         return True
 
-    def prepare(self, rubric: Rubric) -> Way:  # noqa: ARG002  the prompt is all that it needs
+    def prepare(self, rubric: Rubric) -> Way:  # noqa: ARG002  it needs only the prompt
         """Return itself."""
         return self
 
@@ -176,10 +176,10 @@ class TextWay:
         return Request(messages, rubric.parameters, rubric, case, sentences)
 
     async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
-        """Ask, and again if the reply cannot be read or leaves a doubt."""
+        """Ask, and ask again if the reply cannot be read or leaves a doubt."""
         rubric, case, sentences = request.rubric, request.case, request.sentences
-        kept = ""  # the lines that stay of an earlier reply, which the next one completes
-        text = ""  # all of what the verdict is read from
+        kept = ""  # the lines that are kept from an earlier reply, which the next one completes
+        text = ""  # everything from which the verdict is read
 
         def read(reply: Reply) -> Verdict:
             nonlocal text
@@ -187,7 +187,7 @@ class TextWay:
             verdict = rubric.read_case(reply, case, sentences, kept)
             return verdict.model_copy(update={"reply": text}) if kept else verdict
 
-        # A reply that was cut off or interrupted is asked for once more even where `max_reasks` is 0.
+        # A reply that was cut off or interrupted is requested again, once, even if `max_reasks` is 0.
         reasks = {"unreadable": max_reasks, "truncated": 1, "interrupted": 1}
         verdict: Verdict | None = None
         while True:
@@ -201,7 +201,7 @@ class TextWay:
                     return verdict
                 problem = doubt_of_outcome
             reason = _reask_reason(problem)
-            # A verdict whose evidence or shares are in doubt is better than the error of a later reply.
+            # A verdict with doubtful evidence or shares is better than the error of a later reply.
             if verdict is not None and not (reasks[reason] and reasks["unreadable"]):
                 return verdict
             if not reasks[reason]:
@@ -212,27 +212,27 @@ class TextWay:
 
 
 TEXT = TextWay()
-"""The way of every model that says no other."""
+"""The way of every model that does not declare another one."""
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """A prompt, and how the replies to it are read. Immutable.
+    """A prompt, and how to read the replies to it. Immutable.
 
     Attributes that are not listed here are options: see `RubricOptions`.
 
     Attributes:
-        prompt: the prompt file, with the sampling parameters that are sent along.
+        prompt: the prompt file, with the sampling parameters for its requests.
         format: the reply format.
-        levels: labels by the highest value that bears them, in rising order.
-        way: how the judge's model is asked; whoever makes a judge takes it from the model.
+        levels: the label of each level, by the level's highest value, in rising order.
+        way: how to ask the judge's model; it is set from the model when a judge is made.
 
     Raises:
-        PromptError: `bad_scale`, `bad_threshold`, `bad_levels` (a level or a value that is not applicable
-            lies off the scale), `bad_reply_format` (an object that is no reply format),
+        PromptError: `bad_scale`, `bad_threshold`, `bad_levels` (a level or a value in `not_applicable` is not
+            on the scale), `bad_reply_format` (an object that is not a reply format),
             `bad_empty_response`, `bad_choices` (the format cannot express one of the scale's labels),
             `bad_weighted` (the scale has too many values), `bad_structured`, `bad_passes` (the weakest part
-            of a format without parts), `bad_citations` (a format without numbers); those of the way.
+            of a format without parts), `bad_citations` (a format without numbers); and those of the way.
     """
 
     prompt: Prompt
@@ -273,7 +273,7 @@ class Rubric:
             fault = f"levels: values above {max(self.levels):g} have no label"
             fault += f": end the last level at {last_value:g}"
             raise prompt_error("bad_levels", self.prompt, fault)
-        # Lists and unsorted levels are taken too; the fields of a frozen dataclass are set like this.
+        # Lists and unsorted levels are accepted, too; this is how to set fields of a frozen dataclass.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
@@ -282,7 +282,7 @@ class Rubric:
 
     @property
     def name(self) -> str:
-        """The judge's name, which is its prompt's."""
+        """The judge's name, which is the name of its prompt."""
         return self.prompt.name
 
     @property
@@ -309,10 +309,10 @@ class Rubric:
 
     @cached_property
     def identity(self) -> str:
-        """A hash of all that decides on a verdict but the model.
+        """A hash of everything that affects a verdict, except the model.
 
-        Two rubrics that could ask differently about a case, or read a reply differently, have different
-        identities; so have those of different versions of this library.
+        Two rubrics that could ask about a case or read a reply differently have different identities; so have
+        the rubrics of different versions of this library.
         """
         # All attributes count, so that no new one can be forgotten here.
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -326,16 +326,16 @@ class Rubric:
         return sha256(content.encode()).hexdigest()[:16]
 
     def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
-        """Make a rubric with other settings; parameters, may_be_empty and optional add to those that it has.
+        """Make a copy with other settings; parameters, may_be_empty and optional are added to its own.
 
-        Its way is the usual one, until a judge is made of it: what goes with one way may not with another.
+        Its way is the default until a judge is made from it: settings may suit one way but not another.
 
         Args:
             options: see `RubricOptions`.
 
         Raises:
-            PromptError: as for `Rubric`; `unknown_input` if may_be_empty or optional names no input.
-            TypeError: there is no option of that name.
+            PromptError: as for `Rubric`; `unknown_input` if may_be_empty or optional names an unknown input.
+            TypeError: an option is unknown, or its value has a wrong type.
         """
         check_options(options, RubricOptions)
         settings = read_settings(options, self.weighted)
@@ -351,11 +351,11 @@ class Rubric:
 
     @property
     def scores_by_probability(self) -> bool:
-        """Whether the score that decides is itself how probable it is that all is borne out."""
+        """Whether the deciding score is itself the probability that the source supports all claims."""
         return self.format.numbers_sentences and self.passes == "score"
 
     def number_sentences(self, case: Case) -> Sentences | None:
-        """Cut a case into the sentences that replies name by number; None if the format does not."""
+        """Split a case into the sentences that replies refer to by number; None if they do not."""
         return number_sentences(case) if self.format.numbers_sentences else None
 
     def _case_to_judge(self, case: CaseLike) -> Case:
@@ -365,16 +365,16 @@ class Rubric:
 
     @property
     def blank_fields(self) -> tuple[str, ...]:
-        """The fields about which a model is asked even where they are given, but blank.
+        """The fields that may be given but blank: the model is asked all the same.
 
-        A greeting after an empty retrieval needs no source. Whether the response claims something, sentences
-        that are rated one by one say.
+        A greeting after an empty retrieval needs no source. If every sentence is rated, the reply shows
+        whether the response makes any claim.
         """
         return ("context",) if self.format.parts_are_sentences else ()
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """What is sent along with the messages of a first request; of two with one name the prompt's wins."""
+        """The parameters of a first request; the prompt's own take precedence."""
         parameters: dict[str, Any] = {}
         if self.weighted is True:
             parameters.update(PROBABILITIES)
@@ -386,13 +386,13 @@ class Rubric:
 
     @cached_property
     def verdict_keys(self) -> frozenset[str]:
-        """The keys, in small letters, of a verdict that is a JSON object; none if replies are not JSON."""
+        """The keys, in lower case, of a verdict that is a JSON object; none if replies are not JSON."""
         schema = self.format.schema(self.scale) or {}
         return frozenset(key.casefold() for key in schema.get("properties", {}))
 
     @cached_property
     def response_format(self) -> Mapping[str, Any]:
-        """The parameter that asks an endpoint for a reply by the format's schema; {} if it has none."""
+        """The parameter that asks for a reply that follows the format's schema; {} if there is none."""
         if self.structured == "never":
             return {}
         schema = self.format.schema(self.scale)
@@ -402,7 +402,7 @@ class Rubric:
         return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
 
     def write(self, reading: Reading) -> str:
-        """Write a reply that `read` reads as this reading; without shares of its own it has no doubt."""
+        """Write a reply that `read` reads as this reading. Without shares, its value gets all of them."""
         if self.weighted == "stated" and not reading.shares:
             reading = replace(reading, shares=sure_shares(reading, self.scale, self.levels))
         return self.format.write_reply(reading, self.scale)
@@ -411,9 +411,9 @@ class Rubric:
         """Read the verdict that a reply gives on a case. Without the case, quotes cannot be checked.
 
         Raises:
-            ReplyError: the reply holds no verdict that can be read.
-            CaseError: `missing_field`: sentences of the response claim something, and the context that the
-                prompt requires is blank.
+            ReplyError: the reply contains no readable verdict.
+            CaseError: `missing_field`: sentences of the response make claims, but the context that the prompt
+                requires is blank.
         """
         if isinstance(reply, str):
             reply = Reply(reply)
@@ -425,13 +425,13 @@ class Rubric:
     def read_case(
         self, reply: Reply, case: Case | None, sentences: Sentences | None = None, earlier: str = ""
     ) -> Verdict:
-        """Read the verdict that a reply gives on a case that was read as this rubric judges it.
+        """Read the verdict that a reply gives on a case that is already prepared for this rubric.
 
         Args:
             reply: the reply.
-            case: the case; None if it is not known.
+            case: the case; None if it is unknown.
             sentences: its numbered sentences; None if the format numbers none.
-            earlier: what stays of an earlier reply, which this one completes.
+            earlier: the part kept from an earlier reply, which this one completes.
 
         Raises:
             ReplyError, CaseError: as for `read`.
@@ -444,7 +444,7 @@ class Rubric:
         check_places(reading, reply, self.scale, self.levels, shares)
         weighed, distribution = self._weigh(reply, reading, shares)
         parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
-        # On a scale of labels the reply has one, on a scale of numbers the value may have a level.
+        # On a scale of labels, the reply has a label; on a scale of numbers, the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
         if case is not None:
@@ -452,7 +452,7 @@ class Rubric:
         named_levels = find_levels(reading.level, self.levels)
         if named_levels and label not in named_levels:
             warnings.append("band_mismatch")
-        # Whether a verdict applies is decided by the value that is stated, not by the mean of its shares.
+        # The stated value, not the mean of its shares, decides whether a verdict is applicable.
         score: float | None = None
         if reading.value not in self.not_applicable:
             score = self.format.score(weighed, self.scale)
@@ -475,7 +475,7 @@ class Rubric:
             value=reading.value,
             label=label,
             reason=reason_of(weighed, parts, reply.limits),
-            warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same
+            warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same warning
             expected=expected,
             distribution=distribution,
             confidence=0.0 if NOT_DECIDED in reply.warnings else min(confidences, default=None),
@@ -484,7 +484,7 @@ class Rubric:
     def _weigh(
         self, reply: Reply, reading: Reading, shares: Mapping[str, float] | None
     ) -> tuple[Reading, Mapping[str, float] | None]:
-        """Put means in the place of the values that are read, where the score is weighted."""
+        """Replace the values that were read by means, if the score is weighted."""
         if self.weighted == "stated":
             return weigh_stated(reading, shares, self.scale, self.levels, self.not_applicable), shares
         if self.weighted:
@@ -498,9 +498,9 @@ class Rubric:
         score: float | None,
         parts: tuple[Part, ...],
         sentences: Sentences | None = None,
-        **fields: Any,  # noqa: ANN401  those of a verdict
+        **fields: Any,  # noqa: ANN401  the fields of a verdict
     ) -> Verdict:
-        """Make the verdict that has a score and parts, and does or does not pass; citations are checked.
+        """Make a verdict from a score and parts: decide whether it passes, and check citations.
 
         Raises:
             CaseError: as for `read`.
@@ -529,18 +529,18 @@ class Rubric:
         )
 
     def warnings_on(self, case: Case) -> tuple[str, ...]:
-        """The warnings on the fields that the prompt shows: one has an image, for instance."""
+        """Return the warnings about the fields that the prompt shows: for example, one has an image."""
         return case.warnings(prompt_input.field for prompt_input in self.inputs)
 
     @property
     def _n_values(self) -> int:
-        """How many values a distribution is over."""
+        """The number of values in a distribution."""
         if is_weighable(self.scale):
             return len(scale_values(self.scale))
         return len(self.levels)
 
     def _check_source(self, case: Case) -> None:
-        """Check that what a response claims can be measured by a context, if the prompt requires one."""
+        """Check that there is a context to compare claims with, if the prompt requires one."""
         for prompt_input in self.prompt.inputs:
             is_needed = prompt_input.field in self.blank_fields and prompt_input.required
             value = case.value(prompt_input.field) if is_needed else None
@@ -549,10 +549,10 @@ class Rubric:
 
 
 def change_prompt(prompt: Prompt, options: RubricOptions) -> Prompt:
-    """Make the prompt with the options that add to what its file says."""
+    """Make a copy of the prompt with the options that are added to its file's settings."""
     new_parameters = options.get("parameters") or {}
     parameters = {**prompt.parameters, **new_parameters}
-    # Two names of one limit: a reasoning model, which knows only the newer one, would get the file's.
+    # Both limit the same: a reasoning model, which knows only the newer name, would get the file's limit.
     if "max_completion_tokens" in new_parameters and "max_tokens" not in new_parameters:
         parameters.pop("max_tokens", None)
     prompt = prompt.with_inputs(may_be_empty=options.get("may_be_empty"), optional=options.get("optional"))
@@ -562,12 +562,12 @@ def change_prompt(prompt: Prompt, options: RubricOptions) -> Prompt:
 def read_settings(options: RubricOptions, weighted: Weighted) -> dict[str, Any]:
     """Return the fields of a rubric that the options replace, and how it is weighted.
 
-    Stated shares do not go with a scale or a format of the caller's: the prompt asks for those of its own
-    scale, in a place of its own format.
+    Stated shares do not work with the caller's scale or format: the prompt asks for those of its own scale,
+    in its own format.
 
     Args:
         options: the options.
-        weighted: how it is weighted if they do not say it.
+        weighted: how it is weighted if the options do not say.
     """
     is_replaced = options.get("reply") is not None or options.get("scale") is not None
     if weighted == "stated" and is_replaced:
@@ -580,7 +580,7 @@ def read_settings(options: RubricOptions, weighted: Weighted) -> dict[str, Any]:
 
 
 def prompt_error(code: str, prompt: Prompt, fault: str) -> PromptError:
-    """Make the error of a fault in a prompt file, which names the file."""
+    """Make the error for a fault in a prompt file; it names the file."""
     return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
 
 
@@ -594,7 +594,7 @@ def _check_format(candidate: object) -> None:
 
 
 def _check_numbers(scale: object, threshold: object) -> None:
-    # Both come from callers whom no type checker need have warned: a pair of numbers is no scale.
+    # Callers may not use a type checker: a pair of numbers, for example, is not a scale.
     if not isinstance(scale, Scale):
         message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
         raise PromptError("bad_scale", message, str(scale))
@@ -604,7 +604,7 @@ def _check_numbers(scale: object, threshold: object) -> None:
 
 
 def _check_numbered_inputs(rubric: Rubric) -> None:
-    """Make sure that a prompt shows the documents and the text whose sentences have numbers."""
+    """Check that a prompt shows the documents and the response whose sentences are numbered."""
     types = {prompt_input.field: prompt_input.type for prompt_input in rubric.inputs}
     if "context" not in types or types.get("response") != "text":
         fault = (
@@ -615,7 +615,7 @@ def _check_numbered_inputs(rubric: Rubric) -> None:
 
 
 def _check_choices(rubric: Rubric) -> None:
-    """Make sure that the format can express every label: what it writes, it must read."""
+    """Check that the format can express every label: it must read what it writes."""
     for label, value in rubric.scale.choices.items():
         names = rubric.format.part_names or ("-",)
         parts = tuple(PartReading(name, value, label=label) for name in names)
@@ -634,7 +634,7 @@ def _check_choices(rubric: Rubric) -> None:
 
 
 def _check_weighted(rubric: Rubric) -> None:
-    """Make sure that there is something to weigh a score by."""
+    """Check that there is something by which to weight a score."""
     is_stated = rubric.weighted == "stated"
     few_numbers = f"up to {MAX_VALUES} whole numbers from 0"
     needs = ""
@@ -653,7 +653,7 @@ def _check_weighted(rubric: Rubric) -> None:
 
 
 def _format_identity(reply_format: Format) -> list[Any]:
-    """Return what tells formats apart, wherever their modules lie: class, attributes and reading."""
+    """Return what distinguishes formats, except their modules: class, attributes and reading version."""
     if is_dataclass(reply_format):
         attributes: Any = {}
         for field in fields(reply_format):
@@ -666,10 +666,10 @@ def _format_identity(reply_format: Format) -> list[Any]:
 
 
 def _reask_reason(error: ReplyError) -> str:
-    """Return why a model is asked again: each reason has a number of times of its own.
+    """Return why to ask a model again; each reason has a separate limit.
 
     Returns:
-        "truncated" if the reply was cut off, "interrupted" if it ended otherwise, or else "unreadable".
+        "truncated" if the reply was cut off, "interrupted" if it ended early otherwise, or else "unreadable".
     """
     if error.code in {"truncated", "interrupted"}:
         return error.code
@@ -677,14 +677,14 @@ def _reask_reason(error: ReplyError) -> str:
 
 
 def next_request(request: Request, reply: Reply, error: ReplyError) -> Request:
-    """Return the request after one whose reply could not be read.
+    """Return the request that follows an unreadable reply.
 
-    After a reply that was cut off there is more room, after one that ended otherwise the request is the
-    same, and after others, or where a part of the reply can stay, the model is told what was wrong.
+    If the reply was cut off, the token limit is raised; if it was interrupted, the request is the same.
+    Otherwise, or if part of the reply can be kept, the model is told what was wrong.
 
     Args:
-        request: that request.
-        reply: its reply.
+        request: the request with that reply.
+        reply: the reply.
         error: why it could not be read.
     """
     rubric = request.rubric
