@@ -50,7 +50,7 @@ def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> N
     for _ in range(2):
         run.invoke("batch", "collect", run.out)
     running = run.invoke("batch", "collect", run.out)
-    assert (running.exit_code, "batches that have not ended: 1 of 2;" in running.output) == (1, True)
+    assert (running.exit_code, "unfinished batches: 1 of 2;" in running.output) == (1, True)
     assert run.results() == {"0": 1.0, "1": 1.0}
     heading, cells = running.stdout.splitlines()[:2]
     summary = dict(zip(heading.split(), cells.split(), strict=True))
@@ -64,7 +64,7 @@ def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> N
 
 def test_all_votes_are_asked_for_and_requests_above_the_limit_of_a_batch_are_noted(batches: Any) -> None:
     submitted = batches(2).submit("--max-tokens-per-batch", "1", "--repeats", "3")
-    assert "requests above --max-tokens-per-batch, each a batch: 6" in submitted.stderr
+    assert "requests above --max-tokens-per-batch, each in its own batch: 6" in submitted.stderr
 
 
 @pytest.mark.soak
@@ -181,7 +181,7 @@ def test_a_state_of_another_run_is_refused(batches: Any, monkeypatch: pytest.Mon
     assert {*run.server.paid().values()} == {1}
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     for command in (run.submit, run.collect):
-        assert "at another endpoint: see OPENAI_BASE_URL" in command().output
+        assert "another endpoint: see OPENAI_BASE_URL" in command().output
 
 
 def test_a_state_of_another_version_is_refused(batches: Any) -> None:

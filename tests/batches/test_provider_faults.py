@@ -234,7 +234,7 @@ def test_what_a_range_brings_is_not_fetched_twice(batches: Any) -> None:
 @pytest.mark.parametrize("late_share", [0.0, 0.5], ids=["none is there", "half are there"])
 def test_results_that_are_not_there_yet_are_waited_for(batches: Any, model: str, late_share: float) -> None:
     run = submit_run(batches, model, late_for=3, late_share=late_share)
-    assert f"{4 * late_share:.0f} of 4 results are there" in check(run)
+    assert f"{4 * late_share:.0f} of 4 results are available" in check(run)
 
 
 @soak
@@ -270,7 +270,7 @@ def test_results_that_never_come_are_given_up_but_taken_when_they_come_after_all
     assert parts_of(run) == {"lost"}
     assert [*run.results().values()].count("unanswered") == 4 - n_there
     for message in errors_of(run):
-        assert message.count(f"{n_there} of 4 results are there") == 1
+        assert message.count(f"{n_there} of 4 results are available") == 1
     for batch in run.server.batches.values():
         batch.late_for = 0
     check(run, *finish)  # they are there before anything is asked
@@ -454,9 +454,9 @@ def test_a_batch_that_is_unknown_can_be_cancelled_and_asked_again(batches: Any, 
     assert run.results() == ALL
 
 
-# --- results that fit no request --------------------------------------------------------------------
+# --- results that match no request ------------------------------------------------------------------
 
-UNFIT = "results that fit no request: 2; they come from another run, model or option, or from cases"
+UNFIT = "results that match no request: 2; they come from another run, model or option, or from cases"
 
 
 @both

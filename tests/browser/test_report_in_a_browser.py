@@ -256,13 +256,13 @@ def test_sentence_and_its_sources_mark_each_other_by_number(
     assert [mark.get_attribute("data-number") for mark in find("#response mark")] == ["1", "2", "3"]
     assert [mark.get_attribute("data-number") for mark in find(".document mark")] == ["1", "2", "3"]
     assert [mark.text for mark in find("mark.quote.against:not(.key mark)")] == ["It costs five crowns."]
-    assert "stands against it" in find(".key")[0].text
+    assert "contradicts it" in find(".key")[0].text
     script = "return getComputedStyle(arguments[0], '::before').content"
     content = browser.execute_script(script, find(".document mark.against")[0])
     assert content == '"2 against "'
     items = find("dialog .parts li")
     assert [item.text.splitlines()[-1] for item in items[:2]] == ["source: 1, 3", "five, not nine"]
-    assert "against it: 2" in items[1].text
+    assert "contradicted by: 2" in items[1].text
     mouse = ActionChains(browser)
     for side, index, here, there in (
         ("#response", 0, ["1"], ["1", "3"]),

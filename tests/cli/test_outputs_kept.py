@@ -136,7 +136,7 @@ def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(
         before = contents()
         status, message = call(command, arguments, name)
         assert (status, contents()) == (2, before)
-        assert f"{name} already exists, and it is not a page of groundjudge: choose another file" in message
+        assert f"{name} already exists, and it is not a groundjudge page: choose another file" in message
 
 
 @pytest.mark.usefixtures("umask", "files")

@@ -69,13 +69,13 @@ UNDEFINED = [
     pytest.param(
         [1.0, 0.75], [1, 0], {"precision_not_grounded"}, "everything passed", id="everything passed"
     ),
-    pytest.param([1.0, 0.0], [1, 0], SPEARMAN, "the labels are not graded", id="labels without grades"),
+    pytest.param([1.0, 0.0], [1, 0], SPEARMAN, "the labels are not grades", id="labels without grades"),
     pytest.param([1.0, 1.0], [1, 3], SPEARMAN, "scores or labels do not vary", id="constant scores"),
     pytest.param(
         [1.0, 0.0],
         [1, 3],
         BINARY,
-        "the labels are graded, and no label threshold",
+        "the labels are grades, and no label threshold",
         id="grades without a threshold",
     ),
     pytest.param([1.0], [None], BINARY | SPEARMAN, "no row has both a score and a label", id="no label"),

@@ -212,7 +212,7 @@ def test_the_threshold_has_an_interval(folds: int | None) -> None:
 def test_a_judge_that_is_reversed_is_noted() -> None:
     calibration = calibrate(separable_rows(is_reversed=True), resamples=100)
     assert calibration.is_reversed
-    assert calibration.notices == ("worse than guessing: are the labels the other way round?",)
+    assert calibration.notices == ("worse than guessing: are the labels reversed?",)
     assert not calibrate(separable_rows(), resamples=100).is_reversed
 
 
@@ -232,7 +232,7 @@ def test_drift_names_the_signatures_that_the_threshold_was_not_fitted_on(change:
     same = verdict("a", 1.0)
     changed_verdict = verdict("b", 1.0, **change)
     (warning,) = warnings_on([calibration], [same, changed_verdict])
-    assert f"fitted on verdicts of {same.signature}; these are of" in warning
+    assert f"fitted on verdicts from {same.signature}; these are from" in warning
     assert changed_verdict.signature in warning
     assert warnings_on([calibration], [same, verdict("b", 1.0, judge="two", **change)]) == []
 

@@ -257,7 +257,7 @@ def test_shares_are_of_the_rows_that_stand_and_of_those_that_are_asked_on() -> N
 WRONG: Mapping[str, tuple[Callable[[], object], str]] = {
     "an accuracy of 1": (
         lambda: calibrated([1.0] * 40, [True] * 40, accuracy=1.0),
-        "`accuracy` must lie between 0 and 1, not 1",
+        "`accuracy` must be between 0 and 1, not 1",
     ),
     "grades": (
         lambda: calibrate_cascade(
@@ -267,13 +267,13 @@ WRONG: Mapping[str, tuple[Callable[[], object], str]] = {
     ),
     "votes": (
         lambda: calibrated([1.0], [True], cheap=[panel_verdict("case 0000", vote("a", 1.0), vote("b", 1.0))]),
-        "verdicts come from votes, and the members of a cascade are single judges",
+        "verdicts come from votes, but the members of a cascade are single judges",
     ),
     "two judges": (
         lambda: calibrated(
             [1.0], [True], cheap=[verdict("case 0000", 1.0), verdict("case 0000", 1.0, judge="two")]
         ),
-        "verdicts of one judge are needed, not of one, two",
+        "pass the verdicts of one judge, not of one, two",
     ),
     "two thresholds": (
         lambda: calibrated(
@@ -293,7 +293,7 @@ WRONG: Mapping[str, tuple[Callable[[], object], str]] = {
         lambda: calibrated(
             [0.45], [True], cheap=[verdict("case 0000", 0.45, passed=True)], by="probability", rubric=RUBRIC
         ),
-        "another threshold than its file, 0.5: 0.45 passed",
+        "a threshold other than its file's 0.5: 0.45 passed",
     ),
 }
 
@@ -311,8 +311,8 @@ def test_cheap_judge_that_is_always_sure_and_wrong_is_refused() -> None:
     scores = [0.0, 1.0] * 200
     message = message_of(scores, [True, False] * 200)
     assert message == (
-        "one: no threshold reaches 0.90 with 400 labels: it is right on 0% of the 400 rows of which it is "
-        "most sure, and 29 without a mistake would prove it"
+        "one: no threshold reaches 0.90 with 400 labels: it is right on 0% of the 400 rows that it is "
+        "most sure of; 29 without a mistake would prove it"
     )
 
 

@@ -139,7 +139,7 @@ def test_unusable_file_of_labels_raises(rows: list[Any], key: str, group: str | 
         read_labels("l.jsonl", key, group, rows)
 
 
-TWO_LABELS = "Of two labels of one id correct one, or say in `annotator` who gave which"
+TWO_LABELS = "If an id has two labels, correct one, or name who gave each in `annotator`"
 
 
 @pytest.mark.parametrize(
@@ -233,14 +233,14 @@ def test_one_message_names_all_labels_that_cannot_be_read() -> None:
         pytest.param(
             "one",
             LabelVocabulary({"no": 0.0, "supported": 1.0}, 0.5),
-            "'maybe' (1 row): not a label of one, which are 'no', 'supported'",
+            "'maybe' (1 row): not a label of one ('no', 'supported')",
             id="a judge with declared labels",
         ),
         pytest.param(
             "groundedness",
             None,
-            "'supported' (3 rows), 'maybe' (1 row): not a label of groundedness, which are 'ungrounded', "
-            "'incorrect', 'incomplete', 'grounded', 'nothing_to_ground'",
+            "'supported' (3 rows), 'maybe' (1 row): not a label of groundedness ('ungrounded', "
+            "'incorrect', 'incomplete', 'grounded', 'nothing_to_ground')",
             id="a built-in judge",
         ),
     ],
@@ -253,7 +253,7 @@ def test_one_message_counts_the_words_that_nobody_declared(
     )
     with pytest.raises(LabelError) as raised:
         labels_for(judge, replace(labels, vocabulary=vocabulary))
-    remedy = "; correct the label, or name the prompt file that has it with --judge-file"
+    remedy = "; correct the label, or name the prompt file that defines it with --judge-file"
     assert (raised.value.code, raised.value.message) == ("unreadable_label", message + remedy)
 
 

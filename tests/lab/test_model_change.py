@@ -91,9 +91,9 @@ def test_the_new_threshold_is_where_people_agree_and_the_cost_of_the_old_one_is_
 @pytest.mark.parametrize(
     ("labels", "reason"),
     [
-        pytest.param({}, "no case with a label", id="no labels"),
+        pytest.param({}, "no labelled case", id="no labels"),
         pytest.param({"0000": 1, "0001": 1}, "need", id="one class"),
-        pytest.param({f"{place:04}": place / 10 for place in range(20)}, "labels are graded", id="grades"),
+        pytest.param({f"{place:04}": place / 10 for place in range(20)}, "labels are grades", id="grades"),
     ],
 )
 def test_why_no_threshold_is_fitted_is_said(labels: dict[str, float], reason: str) -> None:

@@ -143,14 +143,14 @@ def test_a_stratum_of_which_people_can_tell_nothing_is_as_likely_grounded_as_not
     [pytest.param(-0.1, id="below 0"), pytest.param(1.1, id="above 1"), pytest.param(float("nan"), id="NaN")],
 )
 def test_a_weight_that_is_none_is_refused(lam: float) -> None:
-    with pytest.raises(LabelError, match=r"`lam` must be 0\.\.1"):
+    with pytest.raises(LabelError, match=r"`lam` must be between 0 and 1"):
         rate(make_verdicts(), Labels({f"c{place}": 1 for place in range(20)}), lam=lam)
 
 
 def test_labels_of_random_rows_cannot_be_grouped() -> None:
     ids = [f"c{place}" for place in range(20)]
     people = Labels(dict.fromkeys(ids, 1), dict.fromkeys(ids, "g"))
-    with pytest.raises(LabelError, match="draw these with `label --group`"):
+    with pytest.raises(LabelError, match="draw groups with `label --group`"):
         rate(make_verdicts(), people)
 
 
@@ -318,7 +318,7 @@ def test_grades_count_by_the_lowest_that_means_grounded() -> None:
 
 
 def test_labels_of_rows_that_were_not_judged_are_refused() -> None:
-    with pytest.raises(LabelError, match="no verdict on the labelled row 'zzz'"):
+    with pytest.raises(LabelError, match="the labelled row 'zzz' has no verdict"):
         rate(make_verdicts(), Labels({"zzz": 1, "c1": 1}))
 
 

@@ -137,7 +137,7 @@ def test_what_is_no_sample_or_does_not_add_up_is_refused(
     data = draw(rows(passed=40), 20).model_dump(mode="json")
     data["strata"][0] |= change or {}
     path.write_text(json.dumps(data) if change else "")
-    with pytest.raises(LabelError, match=r"unreadable_sample.*not what `groundjudge label` wrote \([^:]"):
+    with pytest.raises(LabelError, match=r"unreadable_sample.*was not written by `groundjudge label` \([^:]"):
         read_sample(path)
 
 
@@ -157,8 +157,14 @@ def test_groups_are_drawn_whole_and_lie_where_their_worst_row_lies() -> None:
     ("options", "message"),
     [
         pytest.param({"n": 9}, "from 10 to 40", id="too few labels"),
-        pytest.param({"n": 20, "double": 21}, "`double`: 21 of 20", id="more labelled twice than drawn"),
-        pytest.param({"n": 20, "judge": "other"}, "no verdict by 'other': it can be one", id="unknown judge"),
+        pytest.param(
+            {"n": 20, "double": 21},
+            "`double`: 21 rows cannot be labelled twice: only 20",
+            id="more labelled twice than drawn",
+        ),
+        pytest.param(
+            {"n": 20, "judge": "other"}, "no verdicts by 'other': choose from one", id="unknown judge"
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_an_error_that_says_what_can(options: dict[str, Any], message: str) -> None:

@@ -27,7 +27,7 @@ def test_a_label_of_the_cases_that_says_something_else_is_left_out(command: Invo
     write_rows("cases.jsonl", [{"id": 0, "response": "r", "label": "from the wiki"}])
     result = command("report", "v.jsonl", "--cases", "cases.jsonl")
     assert result.exit_code == 0
-    assert "labels are left out: 'from the wiki' (1 row): not a number" in result.stdout
+    assert "the labels are ignored: 'from the wiki' (1 row): not a number" in result.stdout
 
 
 def test_cases_that_are_not_those_judged_are_refused(command: Invoke) -> None:
@@ -43,7 +43,7 @@ def test_cases_that_are_not_those_judged_are_refused(command: Invoke) -> None:
     assert command("report", "v.jsonl", "--cases", "judged.jsonl").exit_code == 0
     result = command("report", "v.jsonl", "--cases", "other.jsonl", "-o", "other.html")
     assert (result.exit_code, Path("other.html").exists()) == (2, False)
-    assert "the case 'row 1' is not what was judged under this id" in result.stderr
+    assert "the case 'row 1' differs from the one judged under this id" in result.stderr
 
 
 def test_of_rows_with_one_id_the_first_is_shown_as_it_was_judged(command: Invoke) -> None:
@@ -53,7 +53,7 @@ def test_of_rows_with_one_id_the_first_is_shown_as_it_was_judged(command: Invoke
     assert command("run", "cases.jsonl", *judge, "-o", "v.jsonl").exit_code == 1
     result = command("report", "v.jsonl", "--cases", "cases.jsonl")
     assert (result.exit_code, "2 verdicts, 1 cases" in result.stdout) == (0, True)
-    assert "cases.jsonl: row 2 is not shown: an earlier row has the id 'a' too" in result.stdout
+    assert "cases.jsonl: row 2 is not shown: an earlier row also has the id 'a'" in result.stdout
     page = Path("report.html").read_text()
     assert ('"response":"At 9."' in page, '"response":"At 8."' in page) == (True, False)
 
@@ -63,7 +63,7 @@ def test_report_tells_of_cases_none_of_which_was_judged(command: Invoke) -> None
     write_rows("cases.jsonl", [{"number": 0, "response": "r"}])
     result = command("report", "v.jsonl", "--cases", "cases.jsonl")
     assert "0 cases" in result.stdout
-    assert "cases.jsonl: no row has the id of a verdict: read it as `run` did (--fields" in result.stdout
+    assert "cases.jsonl: no row has the id of a verdict: use the same --fields" in result.stdout
 
 
 def test_report_tells_of_cases_that_cannot_be_shown(command: Invoke) -> None:
@@ -72,7 +72,7 @@ def test_report_tells_of_cases_that_cannot_be_shown(command: Invoke) -> None:
     result = command("report", "v.jsonl", "--cases", "cases.jsonl")
     assert "report.html: 40 verdicts, 1 cases" in result.stdout
     assert result.stdout.count("cannot be shown") == 1
-    assert "labels are left out: cases.jsonl: line 2" in result.stdout
+    assert "the labels are ignored: cases.jsonl: line 2" in result.stdout
 
 
 def test_the_first_rows_of_each_kind_are_shown_and_figures_are_of_all(command: Invoke) -> None:
@@ -85,7 +85,7 @@ def test_the_first_rows_of_each_kind_are_shown_and_figures_are_of_all(command: I
     result = command("report", "v.jsonl", "--cases", "cases.jsonl", "--labels", "l.jsonl", "--most-rows", "3")
     assert result.stdout.startswith("report.html: 8 verdicts, 8 cases, ")
     assert (
-        "the table has 8 of 21 verdicts, the first 3 of each kind (--most-rows); all figures are of all"
+        "the table has 8 of 21 verdicts, the first 3 of each kind (--most-rows); all figures are over all"
         in (result.stdout)
     )
     page = Path("report.html").read_text()
@@ -148,8 +148,8 @@ def test_a_panel_passes_by_its_score_with_a_threshold_and_its_votes_as_in_the_ru
 @pytest.mark.parametrize(
     ("threshold", "message"),
     [
-        pytest.param("abc", "--threshold abc: it is neither a score, 0..1, nor a file of", id="a word"),
-        pytest.param("0,7", "--threshold 0,7: it is neither a score, 0..1, nor a file of", id="a comma"),
+        pytest.param("abc", "--threshold abc is neither a score, 0..1, nor a file from", id="a word"),
+        pytest.param("0,7", "--threshold 0,7 is neither a score, 0..1, nor a file from", id="a comma"),
         pytest.param("75", "--threshold must be a score, 0..1, not 75", id="a percentage"),
         pytest.param("-0.1", "--threshold must be a score, 0..1, not -0.1", id="below 0"),
         pytest.param("nan", "--threshold must be a score, 0..1, not nan", id="not a number"),

@@ -1,6 +1,6 @@
 """Batches by Anthropic's Message Batches API, called with the anthropic client (extra `anthropic`).
 
-Batches bear no names there: a batch whose creation was not answered is found again by its time and size.
+Its batches have no names: if creating a batch got no answer, the batch is found again by its time and size.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:  # results are read without the extra, too
     from anthropic.types.messages import MessageBatch
 
 DEFAULT_MAX_TOKENS = 4096
-"""The room for a reply where the judge sets none: the API requires a limit."""
+"""The reply's token limit if the judge sets none: the API requires one."""
 
 SAME_NAMES = ("temperature", "top_p", "top_k", "metadata", "service_tier", "thinking", "output_config")
-"""The parameters that the API takes under the same name."""
+"""The parameters that have the same name in the API."""
 
 ERROR_CODES = {
     "authentication_error": "auth",
@@ -43,17 +43,17 @@ ERROR_CODES = {
     "rate_limit_error": "rate_limited",
     "timeout_error": "timeout",
 }
-"""The codes of a ModelError for Anthropic's types of errors; all further types are the server's faults."""
+"""The codes of a ModelError for Anthropic's error types; all other types are server faults."""
 
 SLACK = 2.0
-"""The seconds by which the times of two clocks may differ after correction: HTTP tells whole seconds."""
+"""The seconds by which the times of two clocks may differ after correction: HTTP gives whole seconds."""
 
 
 class AnthropicBatches:
     """Anthropic's batches; see `Provider`.
 
     Args:
-        client: the client; None: one with the key in ANTHROPIC_API_KEY.
+        client: the client; None: create one with the key in ANTHROPIC_API_KEY.
     """
 
     max_requests = 100_000
@@ -66,14 +66,14 @@ class AnthropicBatches:
             http_client = DefaultHttpxClient(follow_redirects=False)
             client = Anthropic(http_client=http_client)
             weakref.finalize(self, http_client.close)
-            # The endpoint names the address of its results, too.
+            # The endpoint also chooses the address of its results.
             http_client.event_hooks = {"request": [stays_at(str(client.base_url), "anthropic")]}
         self._client = client
         self.secrets = (*header_secrets(client), *url_secrets(str(client.base_url)))
         check_key(client.api_key, "ANTHROPIC_API_KEY", "anthropic")
 
     def line(self, pending: PendingRequest) -> str:
-        """A request in Anthropic's form."""
+        """Return a request as a line in Anthropic's format."""
         request = pending.accepted
         params = params_of(pending.model.name, request.messages, request.parameters)
         return to_json({"custom_id": pending.custom_id, "params": params}).decode()
@@ -83,7 +83,7 @@ class AnthropicBatches:
         with lines.open(encoding="utf-8", newline="\n") as file:
             requests: list[Any] = [json.loads(line) for line in file]
         with self._errors():
-            # The client's own retry of a call that was cut would create a second batch.
+            # The client's own retry of an interrupted call would create a second batch.
             client = self._client.with_options(max_retries=0)
             return _describe(client.messages.batches.create(requests=requests))
 
@@ -105,7 +105,7 @@ class AnthropicBatches:
         return None
 
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
-        """The batch as it is now."""
+        """Return the batch as it is now."""
         batches = self._client.messages.batches
         with self._errors():
             if cancel:
@@ -113,7 +113,7 @@ class AnthropicBatches:
             return _describe(batches.retrieve(batch_id))
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
-        """The results of a batch from byte `start` on; what is before it is fetched again and skipped."""
+        """Yield a batch's results from byte `start` on; what comes before is fetched again and skipped."""
         with self._errors():
             yield from without_first(self._result_lines(file_id), start)
 
@@ -126,12 +126,12 @@ class AnthropicBatches:
 
     @contextmanager
     def _errors(self) -> Generator[None, None, None]:
-        """Raise whatever the client raises as a ModelError."""
+        """Turn anything that the client raises into a ModelError."""
         with model_errors("anthropic", "anthropic: ", self.secrets):
             try:
                 yield
             except Exception as error:
-                # The client takes what the hook raises for a fault of the connection.
+                # The client mistakes what the hook raises for a connection error.
                 if isinstance(error.__cause__, ModelError):
                     raise error.__cause__ from None
                 raise
@@ -140,7 +140,7 @@ class AnthropicBatches:
 def params_of(
     model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of Anthropic's API: the system prompt apart, and nothing that the API lacks."""
+    """Return the parameters of Anthropic's API: the system prompt separate, without what the API lacks."""
     limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens") or DEFAULT_MAX_TOKENS
     params: dict[str, Any] = {"model": model, "max_tokens": limit}
     system_texts = [message["content"] for message in messages if message["role"] == "system"]
@@ -153,7 +153,7 @@ def params_of(
         if value is not None:
             params[name] = value
     stop: str | list[str] | None = parameters.get("stop")
-    if isinstance(stop, str) and stop:  # which OpenAI's API takes, and this one does not
+    if isinstance(stop, str) and stop:  # OpenAI's API accepts a string, this one only a list
         params["stop_sequences"] = [stop]
     elif stop:
         params["stop_sequences"] = stop
@@ -164,7 +164,7 @@ def read_anthropic_result(result: Mapping[str, Any]) -> Answer:
     """Read the answer in a line of results.
 
     Args:
-        result: what the line has under `result`.
+        result: the line's value for `result`.
 
     Raises:
         ValueError, LookupError, TypeError, AttributeError: it is something else.
@@ -194,5 +194,5 @@ def _describe(batch: MessageBatch) -> Batch:
 
 
 def _n_requests(batch: MessageBatch) -> int:
-    """How many requests a batch has, in whatever state they are."""
+    """Return the number of requests in a batch, in any state."""
     return sum(batch.request_counts.model_dump().values())

@@ -48,10 +48,10 @@ from groundjudge.text.printable import json_line
 from groundjudge.verdict import Verdict
 
 Finish: TypeAlias = Literal["online", "batch"]
-"""How to ask again for what failed."""
+"""How to retry what failed."""
 
 JudgedBy: TypeAlias = Callable[..., Generator[Verdict, None, None]]
-"""What makes the verdicts, see `judge_rows`."""
+"""The function that makes the verdicts; see `judge_rows`."""
 
 NEVER_SENT = Batch(
     "", "cancelled", is_ended=True, message="the batch was cancelled before it was sent", is_refused=True
@@ -62,7 +62,7 @@ CONTINUE = options.OutputOptions(resume=True)
 
 SubmittedOut = Annotated[
     str,
-    typer.Argument(metavar="OUT", help="The file that `groundjudge batch submit` got as --out."),
+    typer.Argument(metavar="OUT", help="The file that you passed to `groundjudge batch submit` as --out."),
 ]
 SubmitOut = Annotated[
     str,
@@ -70,7 +70,7 @@ SubmitOut = Annotated[
         "--out",
         "-o",
         metavar="PATH",
-        help="Where the verdicts will go; the folder PATH.batch keeps the state of the run.",
+        help="Where to write the verdicts later; the folder PATH.batch stores the state of the run.",
     ),
 ]
 MaxRequests = Annotated[
@@ -79,7 +79,7 @@ MaxRequests = Annotated[
         "--max-requests",
         metavar="N",
         min=1,
-        help="Most requests in a batch. With a limit, the next batch is sent when one has ended.",
+        help="Maximum number of requests in a batch. If set, each batch is sent after the previous one ends.",
     ),
 ]
 MaxTokensPerBatch = Annotated[
@@ -88,8 +88,8 @@ MaxTokensPerBatch = Annotated[
         "--max-tokens-per-batch",
         metavar="N",
         min=1,
-        help="Most tokens in the prompts of a batch, estimated as by `groundjudge estimate`: for the "
-        "provider's limit of enqueued tokens. The next batch is sent when one has ended.",
+        help="Maximum number of prompt tokens in a batch, estimated as by `groundjudge estimate`: for the "
+        "provider's limit of enqueued tokens. Each batch is sent after the previous one ends.",
     ),
 ]
 Refused = Annotated[
@@ -97,9 +97,9 @@ Refused = Annotated[
     typer.Option(
         "--refused",
         metavar="NAMES",
-        help="Parameters that the model refuses, with commas between them: temperature,top_p,max_tokens. "
-        "max_tokens is sent as max_completion_tokens and the other way round, others are left out. "
-        '"none": it refuses none.',
+        help="Parameters that the model refuses, separated by commas: temperature,top_p,max_tokens. "
+        "max_tokens is sent as max_completion_tokens and vice versa; others are left out. "
+        '"none": it accepts all.',
     ),
 ]
 ResumeSubmit = Annotated[
@@ -112,8 +112,8 @@ ListedWithin = Annotated[
         "--listed-within",
         metavar="SECONDS",
         min=0.0,
-        help="Time within which the provider lists a new batch. Before a batch is created again because no "
-        "answer came, it is looked for that long.",
+        help="How long the provider may take to list a new batch. If creating a batch got no answer, "
+        "it is looked up for this long before it is created again.",
     ),
 ]
 
@@ -138,11 +138,11 @@ def submit(
     sent once.
     With --repeats and --panel, all votes are asked for at once.
 
-    Without --refused, the first request is asked online: what the model refuses of its parameters is left out
-    of the batches, and its reply is kept.
+    Without --refused, the first request is sent online: parameters that the model refuses are left out of the
+    batches, and the reply is kept.
 
-    The command can be killed at any point and run again: it goes on where it stopped, and no request is sent
-    twice. What it did is kept in the folder PATH.batch.
+    You can kill the command at any point and run it again: it continues where it stopped, and no request is
+    sent twice. Its progress is stored in the folder PATH.batch.
     """
     with report_errors():
         # A file that does not exist is reported when it is opened.
@@ -151,7 +151,7 @@ def submit(
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
         judges, rows = _load_inputs(out, cases, selection, row_options)
-        _read_first_row(rows)  # a file without rows is refused before there is a folder or a batch
+        _read_first_row(rows)  # refuse a file without rows before there is a folder or a batch
         refused_names = _read_names(refusals, judges)
         # The names are those of a plan, and of the limits in the state.
         limits: dict[str, int] = {}
@@ -159,11 +159,11 @@ def submit(
             limits["max_requests"] = max_requests
         if max_tokens_per_batch:
             limits["max_tokens_per_batch"] = max_tokens_per_batch
-        # The folder is made last: what is refused above leaves none.
+        # The folder is made last, so that a refusal above leaves none behind.
         with open_state(state_folder(out), is_new=True) as state:
             run = make_submission(state, selection, judges, rows, limits, refusals=refused_names)
             if state.settings:
-                note(f"{state.folder} holds this run: continuing it")
+                note(f"{state.folder} contains this run: continuing it")
                 state.write(run.settings, state.parts)
             else:
                 _plan_new_run(run, out, resume=resume)
@@ -171,24 +171,24 @@ def submit(
             n_unsent = sum(part.step == "planned" for part in state.parts)
     more = ""
     if n_unsent:
-        more = f", and sends {n_unsent:,} more batches, each when one has ended"
+        more = f", and sends {n_unsent:,} more batches, each after the previous one ends"
     say(f"groundjudge batch collect {out} --wait   # fetches the verdicts{more}")
 
 
 def _read_names(refusals: str | None, judges: Sequence[AnyJudge]) -> list[str] | None:
-    """Read the value of --refused; None if it was not passed. Exit if it names what no judge sends."""
+    """Read the value of --refused; None if it was not passed. Exit if no judge sends a parameter."""
     if refusals is None:
         return None
     names = [name.strip() for name in refusals.split(",")]
-    if names == ["none"]:  # not the same as no --refused, with which the first request finds out
+    if names == ["none"]:  # unlike omitting --refused, which leaves it to the first request to find out
         return []
-    sent_names = {"response_format"}  # which a request that is made again can have
+    sent_names = {"response_format"}  # a repeated request can have it
     for judge in judges:
         for rubric in judge.rubrics:
             sent_names.update(rubric.parameters)
     for name in names:
         if name not in sent_names:
-            fail(f"--refused {name}: no judge sends it; they send {', '.join(sorted(sent_names))}, or none")
+            fail(f"--refused {name}: no judge sends it: choose from {', '.join(sorted(sent_names))}, none")
     return names
 
 
@@ -210,12 +210,12 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     online = f", asked online {planned.n_online:,}" if planned.n_online else ""
     note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}{online}")
     if planned.n_large:
-        large = f"requests above --max-tokens-per-batch, each a batch: {planned.n_large:,}"
+        large = f"requests above --max-tokens-per-batch, each in its own batch: {planned.n_large:,}"
         note(f"{large}; the provider may refuse them")
 
 
 def status(out: SubmittedOut) -> None:
-    """Ask the provider how far the batches of a run are. Nothing is changed.
+    """Ask the provider for the progress of a run's batches. Nothing is changed.
 
     Exit status: 0 if all batches have ended, 1 if not, 2 if nothing was submitted.
     """
@@ -228,7 +228,10 @@ def status(out: SubmittedOut) -> None:
             else:
                 say(part_line(part))
         if any(part.step in {"planned", "creating"} for part in state.parts):
-            fail("not all batches are sent: `groundjudge batch collect --wait` sends them", status=INCOMPLETE)
+            fail(
+                "some batches have not been sent: `groundjudge batch collect --wait` sends them",
+                status=INCOMPLETE,
+            )
         has_ended = all(part.batch.is_ended for part in state.parts)
         raise typer.Exit(0 if has_ended else INCOMPLETE)
 
@@ -242,7 +245,7 @@ FinishBy = Annotated[
     Finish | None,
     typer.Option(
         "--finish",
-        help="Once all batches have ended, ask again for what failed, expired or cannot be read: online, as "
+        help="Once all batches have ended, retry what failed, expired or could not be read: online, as "
         "`groundjudge run` does, or in further batches.",
     ),
 ]
@@ -260,11 +263,11 @@ def collect(
 ) -> None:
     """Append the verdicts of a run's batches to OUT, and summarise.
 
-    The command can be run, killed and run again at any time: each verdict is written once, and errors are
-    replaced when there is an answer. While batches are running, the verdicts that no answer can change any
-    more are written. --concurrency, --deadline, --max-calls and --max-tokens are for --finish online.
+    You can run, kill and rerun the command at any time: each verdict is written once, and an error is
+    replaced when an answer arrives. While batches are running, only verdicts that no further answer can
+    change are written. --concurrency, --deadline, --max-calls and --max-tokens are for --finish online.
 
-    Costs are half of --price for what was answered in a batch.
+    Answers from a batch cost half of --price.
 
     Exit status: 0; 1 if batches are running, or a row has an error; 2 if nothing was submitted.
     """
@@ -273,7 +276,7 @@ def collect(
         run = load_submission(state)
         wait_between = every if wait else None
         has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
-        # What fails in a further batch is asked for in yet another one, until nothing is left to ask.
+        # What fails in a further batch goes into yet another one, until nothing is left to ask.
         while has_all and finish == "batch":
             planned = _plan(run, out, resume=True).parts
             if not planned:
@@ -281,14 +284,12 @@ def collect(
             has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
             if all(part.batch.is_refused for part in state.parts if part.number in planned):
                 break  # they would be refused again
-        # While batches are running, this writes what no answer can change any more.
+        # While batches are running, this writes the verdicts that no further answer can change.
         online_limits = limits if has_all and finish == "online" else None
         totals = _write_answers(run, out, prices, limits=online_limits, has_all=has_all)
         if not has_all:
             n_running = sum(not part.is_settled for part in state.parts)
-            message = (
-                f"batches that have not ended: {n_running} of {len(state.parts)}; verdicts wait for them"
-            )
+            message = f"unfinished batches: {n_running} of {len(state.parts)}; their verdicts are missing"
             fail(f"{message}: run the command again later, or with --wait", status=INCOMPLETE)
         exit_after_run(run.rows, totals, None)
 
@@ -296,13 +297,13 @@ def collect(
 def _write_answers(
     run: Submission, out: str, prices: Prices | None, *, limits: options.RunLimits | None, has_all: bool
 ) -> RunTotals:
-    """Make verdicts of the answers that there are, write them, and show the totals.
+    """Write the verdicts for the available answers, and show the totals.
 
     Args:
         run: the run.
         out: the file of verdicts, which is continued.
-        prices: of tokens that are asked for online.
-        limits: of what is asked for online; None: nothing is.
+        prices: the prices of tokens that are requested online.
+        limits: the limits on online requests; None: send none.
         has_all: whether all batches have ended.
     """
     judges = run.judges
@@ -324,20 +325,20 @@ def _write_answers(
 
 
 def _gather(run: Submission, *, wait_between: float | None, listed_within: float) -> bool:
-    """Submit what a killed command left, and fetch what has ended; returns whether all batches have.
+    """Submit what a killed command left over, and fetch ended batches; return whether all have ended.
 
     Args:
         run: the run.
-        wait_between: seconds between two questions while batches are running; None: ask once.
+        wait_between: seconds between two status requests while batches are running; None: ask once.
         listed_within: as for `submit`.
     """
-    # Each step of a batch is shown once. A part is frozen, and so has a hash, which pyright does not see.
+    # Each step of a batch is shown once. A part is frozen and therefore hashable, which pyright does not see.
     show = cast("Callable[[PartOfRun], None]", cache(_show_part))
     while True:
         try:
             create_batches(run.state, run.providers, listed_within=listed_within, show=show)
             has_all = download(run.state, run.providers, show, listed_within=listed_within)
-            # What waited for the end of another batch can be sent now.
+            # Batches that were waiting for another one to end can be sent now.
             create_batches(run.state, run.providers, listed_within=listed_within, show=show)
         except ModelError as error:
             if error.code not in TRANSIENT or wait_between is None:
@@ -350,7 +351,7 @@ def _gather(run: Submission, *, wait_between: float | None, listed_within: float
 
 
 def _plan(run: Submission, out: str, *, resume: bool) -> Plan:
-    """Plan batches of what must be asked, or asked again."""
+    """Plan batches of the requests that must be sent, or sent again."""
     output = options.OutputOptions(resume=resume)
     models = models_of(run.judges)
     first_requests: FirstRequests | None = None
@@ -375,8 +376,8 @@ def _plan(run: Submission, out: str, *, resume: bool) -> Plan:
 def cancel(out: SubmittedOut) -> None:
     """Ask the provider to stop the batches of a run that have not ended.
 
-    What was answered by then is paid: `groundjudge batch collect` still makes verdicts of it, and
-    `collect --finish online` asks for the rest.
+    Requests answered by then are paid for: `groundjudge batch collect` still turns them into verdicts, and
+    `collect --finish online` requests the rest.
     """
     with report_errors(), open_state(state_folder(out)) as state:
         run = load_submission(state)
@@ -384,7 +385,7 @@ def cancel(out: SubmittedOut) -> None:
             if part.step == "created":
                 provider = run.providers[part.model]
                 batch = fetch_batch(part, provider)
-                if not batch.is_ended:  # providers refuse to cancel what has ended
+                if not batch.is_ended:  # providers refuse to cancel a batch that has ended
                     batch = provider.batch(part.batch.id, cancel=True)
                 say(part_line(state.change(part, batch=batch)))
             elif part.step == "planned":
@@ -405,7 +406,7 @@ AnsweredRequests = Annotated[
     typer.Option(
         "--answered",
         metavar="RESULTS",
-        help="Results that are there already: write only what must be asked again; repeatable.",
+        help="Existing results: write only the requests that they don't answer; repeatable.",
     ),
 ]
 LineUrl = Annotated[str, typer.Option("--url", metavar="PATH", help="The `url` of every line.")]
@@ -425,10 +426,10 @@ def write(
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
 
     OpenAI, Azure and others take such files, and so does `vllm run-batch -i requests.jsonl -o results.jsonl`.
-    Equal requests are written once. With --repeats and --panel, all votes are asked for.
+    Equal requests are written once. With --repeats and --panel, all votes are requested.
 
-    `groundjudge batch read` makes verdicts of the results. For what failed or could not be read, write a
-    second file with --answered results.jsonl.
+    `groundjudge batch read` turns the results into verdicts. To retry what failed or could not be read, write
+    a second file with --answered results.jsonl.
     """
     with report_errors(), ExitStack() as until_written:
         result_files = result_paths or []
@@ -449,8 +450,8 @@ def write(
 
 
 def _write_lines(lines: Iterator[str], out: str, rows: CaseFile) -> int:
-    """Write the lines of requests, and return how many there are. Exit if no row could be read."""
-    # The first line is made before the file is opened, so that none is written where no row can be read.
+    """Write the request lines, and return how many there are. Exit if no row could be read."""
+    # The first line is made before the file is opened, so that no file is written if no row can be read.
     first_line = list(islice(lines, 1))
     fail_without_rows(rows)
     n_requests = 0
@@ -490,11 +491,11 @@ def read(
     output: options.OutputOptions,
     price: options.Price = None,
 ) -> None:
-    """Make verdicts of the results of a batch file, and summarise.
+    """Turn the results of a batch file into verdicts, and summarise.
 
-    Judges, model and options must be those of `groundjudge batch write`. A request without a result gives an
-    error (`unanswered`), and so do requests that failed and replies that cannot be read. To ask for these
-    again, write a second file with `batch write --answered`, and read both files of results.
+    Use the same judges, model and options as for `groundjudge batch write`. A request without a result
+    becomes an error (`unanswered`), as does a failed request or an unreadable reply. To retry these, write a
+    second file with `batch write --answered`, and read both files of results.
 
     Exit status: as for `groundjudge run`.
     """
@@ -518,7 +519,7 @@ def _replay(
     on_outage: object,  # noqa: ARG001  nothing is asked here
     waiting: Counter[str] | None = None,
 ) -> Generator[Verdict, None, None]:
-    """Make the verdicts that the answers give; `waiting` counts those that wait for an answer, by judge."""
+    """Make verdicts from the answers; `waiting` counts those that wait for an answer, by judge."""
     if waiting is None:
         return verdicts_in(answers, judges, rows, previous=previous)
 
@@ -529,7 +530,7 @@ def _replay(
 
 
 def _count_unfit(answers: CollectedAnswers, judged_by: JudgedBy) -> JudgedBy:
-    """Let the answers note what is asked: for the number of results that fit no request."""
+    """Let the answers record the requests, to count the results that match none."""
 
     def judge_and_note(*, previous: Previous | None, on_outage: OnOutage) -> Generator[Verdict, None, None]:
         return judged_by(previous=answers.note_requests(previous), on_outage=on_outage)
@@ -578,9 +579,9 @@ def _show_totals(  # noqa: PLR0917  what there is to show
     answers: CollectedAnswers,
     prices: Prices | None,
 ) -> None:
-    """Print the totals, and the tokens that were used in batches and online with their costs."""
+    """Print the totals, with the tokens used in batches and online and their costs."""
     show_run(screen, judges, rows, totals)
-    # What was answered in a batch costs half, what is asked for online does not.
+    # Batch answers cost half; online answers don't.
     batch_prices = prices.times(BATCH_SHARE) if prices else None
     if answers.usage.total_tokens:
         screen.text(*usage_lines(answers.usage, batch_prices, " in batches"))
@@ -592,10 +593,10 @@ def _show_totals(  # noqa: PLR0917  what there is to show
         screen.text(*usage_lines(online_usage, prices, " online"))
     if answers.n_unreadable:
         screen.text(f"lines that are not results: {answers.n_unreadable:,}")
-    # A run that stopped has not asked for all that it would have.
+    # A run that stopped early has not sent all of its requests.
     if answers.n_unfit and not totals.stopped:
-        origin = "they come from another run, model or option, or from cases that have changed since"
-        screen.text(f"results that fit no request: {answers.n_unfit:,}; {origin}")
+        origin = "they come from another run, model or option, or from cases that have since changed"
+        screen.text(f"results that match no request: {answers.n_unfit:,}; {origin}")
 
 
 batch = typer.Typer(

@@ -1,7 +1,7 @@
-"""The first request of each kind, which is asked online before any batch of that kind is written.
+"""The first request of each kind, sent online before any batch of that kind is written.
 
-A model that refuses a parameter, as reasoning models refuse `temperature`, would refuse all requests of a
-batch. An endpoint says what it refuses online only, and one parameter at a time.
+A model that refuses a parameter, as reasoning models refuse `temperature`, would reject every request in a
+batch. An endpoint only says online what it refuses, one parameter at a time.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from groundjudge.rubric.model import Model
 from groundjudge.verdict import Frozen, Usage
 
 TRIES = 3
-"""How many requests of a kind are asked at most: an endpoint can reject the text of a row."""
+"""Maximum number of requests of a kind to send online: an endpoint may reject the text of one row."""
 
 Kind: TypeAlias = tuple[str, str, tuple[str, ...]]
-"""What an endpoint takes or refuses alike: the model, the endpoint, and the names of the parameters."""
+"""What determines the parameters an endpoint refuses: the model, the endpoint, and the parameter names."""
 
 
 class OnlineReply(StoredReply):
-    """A reply that came online, as it is in the file."""
+    """An online reply, as stored in the file."""
 
     usage: Usage | None
     other_texts: tuple[str, ...] = ()
 
 
 class FirstRequest(Frozen):
-    """A request that was asked online: a line of `first.jsonl`, which `read_result` reads too.
+    """A request that was sent online: a line of `first.jsonl`, which `read_result` reads too.
 
     Attributes:
         custom_id: its name, as in a batch.
         kind: its kind.
-        refusals: what the model was known to refuse after it.
+        refusals: what the model was known to refuse after this request.
         reply: the reply.
     """
 
@@ -59,7 +59,7 @@ def read_online_reply(reply: Mapping[str, Any]) -> Answer:
     """Read the reply in a line of `first.jsonl`.
 
     Args:
-        reply: what the line has under `reply`.
+        reply: the line's value for `reply`.
 
     Raises:
         ValueError: it is something else.
@@ -68,18 +68,18 @@ def read_online_reply(reply: Mapping[str, Any]) -> Answer:
 
 
 class FirstRequests:
-    """The requests that a run has asked online: none is asked twice, whenever a command is killed.
+    """The requests that a run has sent online: none is sent twice, even if a command is killed.
 
-    Only a reply that was lost on its way, or with the command that waited for it, is asked for again.
+    A request is repeated only if its reply was lost in transit, or with the command that waited for it.
 
     Args:
         state: the state of the run.
-        models: its models, which are told what they are known to refuse.
+        models: its models, which are told which parameters they are known to refuse.
 
     Attributes:
-        n_replies: how many replies came.
-        rejected: the requests that the endpoint rejected for another reason than a parameter. They are for a
-            batch, like all others, once it is known what the model refuses.
+        n_replies: how many replies arrived.
+        rejected: the requests that the endpoint rejected for reasons other than a parameter. They go into a
+            batch like all others, once it is known what the model refuses.
     """
 
     def __init__(self, state: State, models: Sequence[Model]) -> None:
@@ -94,7 +94,7 @@ class FirstRequests:
         for line in self._file.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 first = FirstRequest.model_validate_json(line)
-            except ValidationError:  # the end of the file, or a line that a person has changed
+            except ValidationError:  # the end of the file, or a line that was edited by hand
                 continue
             self._lines.append(line)
             self._settled_kinds.add(first.kind)
@@ -103,14 +103,14 @@ class FirstRequests:
                     refusals_of(model).update(first.refusals)
 
     def answer(self, pending: PendingRequest) -> bool:
-        """Ask a request online if no reply to one of its kind is there; returns whether it was asked.
+        """Send a request online unless its kind already has a reply; return whether it was sent.
 
         Raises:
-            ModelError: the endpoint does not answer, and so nobody knows what it refuses.
+            ModelError: the endpoint does not answer, so what it refuses stays unknown.
         """
         model, request = pending.model, pending.request
         kind = (*_place(model), tuple(sorted(request.parameters)))
-        # Of a request without parameters there is nothing to refuse.
+        # A request without parameters has nothing to refuse.
         if kind in self._settled_kinds or not request.parameters:
             return False
         try:
@@ -121,8 +121,8 @@ class FirstRequests:
                 self.rejected.append(pending)
                 return True
             message = (
-                f"{error.message}; before its batches {model.name} is asked online, to learn what parameters "
-                "it refuses: run the command again, or name them with --refused, and nothing is asked"
+                f"{error.message}; the first request to {model.name} is sent online to learn what parameters "
+                "it refuses: run the command again, or name them with --refused, which sends nothing online"
             )
             raise model_error(error.code, message, model.name) from error
         first = FirstRequest(
@@ -140,5 +140,5 @@ class FirstRequests:
 
 
 def _place(model: Model) -> tuple[str, str]:
-    """The name of a model and its endpoint."""
+    """Return a model's name and its endpoint."""
     return model.name, str(getattr(model, "endpoint", ""))

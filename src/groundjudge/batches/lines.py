@@ -1,6 +1,6 @@
 """The lines of batch files in OpenAI's form, which vLLM and others use too, and of Anthropic's results.
 
-Batch files can be written and read without a provider. Answers of a submitted run are kept by `custom_id`.
+You can write and read batch files without a provider. Answers to a submitted run are kept by `custom_id`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ RESULT_FORMS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
     "result": read_anthropic_result,
     "reply": read_online_reply,
 }
-"""The forms of results other than OpenAI's: the key that only their lines have, and the function that reads
-the answer in its value."""
+"""Result formats other than OpenAI's: the key that only their lines have, and the function that reads the
+answer from its value."""
 
 FURTHER_REQUEST = compile_when_used(r"(-v\d{1,4})?(-a\d{1,2})?$")
-"""What the name of a further vote, or of a request that is made again, adds to that of the first one."""
+"""The suffix that further votes and repeated requests add to the name of the first request."""
 
 
 def request_line(pending: PendingRequest, url: str = URL) -> str:
@@ -59,7 +59,7 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
 
     Args:
         pending: the request.
-        url: the path of the endpoint, as the provider wants it.
+        url: the path of the endpoint, as the provider expects it.
     """
     request = pending.accepted
     body = {"model": pending.model.name, "messages": request.messages, **request.parameters}
@@ -68,7 +68,7 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
 
 
 def unanswered_line(name: str, reason: str, code: str = "unanswered") -> str:
-    """Write a line of results for a request that has none, with the reason; the code is one of CODES."""
+    """Write a result line for a request without a result, with the reason; the code is one of CODES."""
     return to_json({"custom_id": name, "error": {"code": code, "message": reason}}).decode()
 
 
@@ -80,10 +80,10 @@ def read_result(line: str, model: str = "") -> tuple[str, Answer]:
         model: the model's name, for error messages.
 
     Returns:
-        The request's `custom_id`, and the reply or why there is none.
+        The request's `custom_id`, and the reply or the error in its place.
 
     Raises:
-        CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
+        CaseError: `unreadable_row`: the line is not a result, such as the half-written last line of a file.
     """
     try:
         # Some editors write a byte order mark.
@@ -96,9 +96,9 @@ def read_result(line: str, model: str = "") -> tuple[str, Answer]:
 
 
 def without_keys(secrets: Secrets) -> Callable[[str], str]:
-    """Make the function from a line of results to the line without the secrets.
+    """Make a function that removes the secrets from a line of results.
 
-    What failed may show parts of a key, and so is searched for these too.
+    A failure may show parts of a key, so it is searched for these too.
     """
     keys = list(secrets)
     forms = forms_of(secrets)
@@ -113,7 +113,7 @@ def without_keys(secrets: Secrets) -> Callable[[str], str]:
     return clean
 
 
-def _read_answer(result: Any, model: str) -> Answer:  # noqa: ANN401  whatever JSON holds
+def _read_answer(result: Any, model: str) -> Answer:  # noqa: ANN401  any JSON value
     for key, read_form in RESULT_FORMS.items():
         if key in result:
             return read_form(result[key])
@@ -125,7 +125,7 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
     origin = f"{model}: " if model else ""
     match result:
         case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR_STATUS:
-            fault = response.get("body") or result.get("error")  # vLLM has it beside the response
+            fault = response.get("body") or result.get("error")  # vLLM puts it next to the response
             code = code_of_answer(status, fault) or "server"
             return model_error(code, f"{origin}{status}: {message_of(fault)}", model)
         case {"response": {} as response}:
@@ -142,13 +142,13 @@ def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
 
 
 class CollectedAnswers:
-    """The answers in lines of results, by `custom_id`. They are kept on disk until it is closed.
+    """The answers in lines of results, by `custom_id`, kept on disk until this object is closed.
 
-    A reply replaces an error, and nothing replaces a reply, so that lines can be added in any order. Of two
-    replies with other texts none is believed.
+    A reply replaces an error, and nothing replaces a reply, so lines can be added in any order. If two
+    replies to a request have different texts, neither is believed.
 
     Attributes:
-        usage: the tokens of all replies of batches: equal rows share a request and its tokens.
+        usage: the tokens of all batch replies: equal rows share a request and its tokens.
         online_usage: the tokens of the replies that came online.
         n_unreadable: how many lines are not results.
     """
@@ -162,9 +162,9 @@ class CollectedAnswers:
 
     @property
     def n_unfit(self) -> int:
-        """How many belong to no request about the rows that `note_requests` has seen.
+        """How many answers belong to none of the requests that `note_requests` has seen.
 
-        They come from another model, judge or option, or from cases that have changed since.
+        They come from another model, judge or option, or from cases that have since changed.
         """
         n_unfit = 0
         for name in self._lines:
@@ -174,7 +174,7 @@ class CollectedAnswers:
         return n_unfit
 
     def note_requests(self, previous: Previous | None) -> Previous:
-        """Make a function that does what `previous` does, and notes what each judge asks about each case."""
+        """Wrap `previous` in a function that also records what each judge asks about each case."""
 
         def look_up(judge: AnyJudge, case: Case) -> Verdict | None:
             for single_judge in judge.voters:
@@ -189,7 +189,7 @@ class CollectedAnswers:
         Args:
             lines: the lines.
             model: the model's name, for error messages.
-            are_online: whether the replies came online, and so cost the usual price.
+            are_online: whether the replies came online, and so cost the full price.
         """
         for line in lines:
             if not line.strip():
@@ -205,7 +205,7 @@ class CollectedAnswers:
                     first_line, first_model, _ = self._lines.get(name)
                     self._lines[name] = (first_line, first_model, (*known.other_texts, answer.text))
                 continue
-            # A file of errors and a later batch can answer a request once more.
+            # A file of errors or a later batch can answer the same request again.
             self._lines[name] = (line, model, ())
             if not isinstance(answer, Reply) or not answer.usage:
                 continue
@@ -243,20 +243,20 @@ def request_lines(
     Memory does not grow with the cases: what was written is remembered in a temporary file.
 
     Args:
-        judges: one or more judges; of a panel all votes are asked for.
-        cases: the cases. Rows that need no model, such as those without a response, give no line.
-        answered: lines of results that are there already: what they answer is not asked again, and what
-            failed or cannot be read is.
+        judges: one or more judges; for a panel, all votes are requested.
+        cases: the cases. Rows that need no model, such as those without a response, produce no line.
+        answered: existing lines of results: requests that they answer are left out; those that failed or
+            cannot be read are requested again.
         url: the `url` of every line.
 
     Raises:
-        TypeError, ValueError: no judge is given, one is a name, or two have one name; or `cases` is one case,
+        TypeError, ValueError: no judge is passed, one is a name, or two share a name; or `cases` is one case,
             a path or a data frame.
     """
     check_cases(cases)
     with closing(CollectedAnswers()) as answers:
         answers.add(answered)
-        # Nothing is asked, so that any concurrency will do.
+        # Nothing is sent, so any concurrency will do.
         for new_requests, _ in pending_requests(check_judges(judges, 1), cases, answers):
             for pending in new_requests:
                 yield request_line(pending, url)
@@ -265,7 +265,7 @@ def request_lines(
 def verdicts_of(
     results: Iterable[str], judges: AnyJudge | Sequence[AnyJudge], cases: Iterable[Row]
 ) -> Generator[Verdict, None, None]:
-    """Yield the verdicts that lines of results give, one for each case and judge, in the order of the cases.
+    """Yield the verdicts from lines of results, one for each case and judge, in the order of the cases.
 
     Args:
         results: lines in OpenAI's form, in any order; lines that are not results are skipped.
@@ -273,7 +273,7 @@ def verdicts_of(
         cases: the cases of `request_lines`.
 
     Yields:
-        Verdicts. A request without a result gives the error `unanswered`.
+        Verdicts. A request without a result becomes the error `unanswered`.
 
     Raises:
         TypeError, ValueError: as for `request_lines`.

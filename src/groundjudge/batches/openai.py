@@ -1,4 +1,4 @@
-"""Batches at OpenAI, at Azure, and at whatever has OpenAI's Files and Batches API."""
+"""Batches at OpenAI, Azure, and other endpoints with OpenAI's Files and Batches API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 from groundjudge.models.redaction import redact
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-"""The statuses after which nothing more is answered."""
+"""The statuses after which no more answers arrive."""
 
 CLOCKS_DIFFER = 86_400.0
 """Seconds by which the provider's clock may be behind ours: the tag says which batch it is."""
@@ -33,7 +33,7 @@ class OpenAIBatches:
         model: the model, with its endpoint and key.
     """
 
-    max_requests = 50_000  # OpenAI's limits for a batch and its file; Azure's are no lower
+    max_requests = 50_000  # OpenAI's limits for a batch and its file; Azure's are not lower
     max_bytes = 200_000_000
 
     def __init__(self, model: OpenAIModel) -> None:
@@ -44,25 +44,25 @@ class OpenAIBatches:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys and other values that are sent, as soon as there is a client that sends them."""
+        """The keys and other secret values that are sent, once there is a client that sends them."""
         return self.model.secrets
 
     def line(self, pending: PendingRequest) -> str:
-        """A request as a line."""
+        """Return a request as a line."""
         return request_line(pending, self._url)
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
-        """Upload the file of requests, and create a batch of it with one call and no retry."""
+        """Upload the file of requests, and create its batch in one call without retries."""
         with self._client() as client:
             file_id = _upload(client, lines, _file_name(tag))
-            # The client's own retry of a call that was cut would create a second batch.
+            # The client's own retry of an interrupted call would create a second batch.
             batch = client.with_options(max_retries=0).batches.create(
                 completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
             )
             return self._describe(batch)
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002  the protocol's
-        """Find the batch whose metadata are the tag, among those created since."""
+        """Find the batch whose metadata includes the tag, among those created since then."""
         with self._client() as client:
             for batch in client.batches.list(limit=100):  # the latest first
                 if batch.created_at < since - CLOCKS_DIFFER:
@@ -73,15 +73,15 @@ class OpenAIBatches:
         return None
 
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
-        """The batch as it is now; one that is cancelled ends within minutes."""
+        """Return the batch as it is now; a cancelled one ends within minutes."""
         with self._client() as client:
             if cancel:
                 return self._describe(client.batches.cancel(batch_id))
             return self._describe(client.batches.retrieve(batch_id))
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
-        """A file from byte `start` on. If the endpoint does not take ranges, what is before it is skipped."""
-        # From one byte before it, which is there whatever was cut. Ranges of a compressed file are others.
+        """Yield a file from byte `start` on, skipping what comes before it if the endpoint ignores ranges."""
+        # Start one byte early: that byte always exists. In a compressed file, ranges would be different ones.
         first = max(start - 1, 0)
         headers: dict[str, str] = {}
         if start:
@@ -96,11 +96,11 @@ class OpenAIBatches:
             yield from without_first(response.iter_bytes(), n_to_skip)
 
     def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
-        """Delete the file of the batch, and all of its name: each call that was cut can have left one.
+        """Delete the batch's file, and all others with its name: each interrupted call may have left one.
 
-        Those that cannot be deleted expire, at OpenAI after 30 days.
+        Files that cannot be deleted expire, at OpenAI after 30 days.
         """
-        # The results are there: they are not lost for a file that cannot be deleted.
+        # The results are already here: a file that cannot be deleted must not lose them.
         with suppress(ModelError), self._client() as client:
             client.files.delete(batch.upload)
         with suppress(ModelError), self._client() as client:
@@ -128,12 +128,12 @@ class OpenAIBatches:
         )
 
     def _client(self) -> AbstractContextManager[SyncClient]:
-        """The model's client; whatever it raises becomes a ModelError."""
+        """The model's client; anything it raises becomes a ModelError."""
         return self.model.client()
 
 
 def _upload(client: SyncClient, lines: Path, name: str) -> str:
-    """Upload a file of requests; returns its id once the provider has checked it."""
+    """Upload a file of requests, and return its id once the provider has checked it."""
     client = client.with_options(timeout=600.0)  # an upload may take minutes
     with lines.open("rb") as requests:
         file = client.files.create(file=(name, requests, "application/jsonl"), purpose="batch")
@@ -145,12 +145,12 @@ def _upload(client: SyncClient, lines: Path, name: str) -> str:
 
 
 def _file_name(tag: Mapping[str, str]) -> str:
-    """The name of the file of requests of a batch."""
+    """Name a batch's file of requests."""
     return "-".join(("groundjudge", *tag.values())) + ".jsonl"
 
 
 def _reason(batch: OpenAIBatch) -> str:
-    """Say why a batch failed. Each reason is said once: there can be one for every line."""
+    """Say why a batch failed, each reason once: there can be one for every line."""
     reasons: dict[str, None] = {}
     if batch.errors and batch.errors.data:
         for error in batch.errors.data:

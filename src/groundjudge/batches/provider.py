@@ -1,4 +1,4 @@
-"""What a provider of batches offers. Each has one file, and a line in `providers.py`."""
+"""The interface of a batch provider. Each provider has one file, and a line in `providers.py`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ CODES = {
     "canceled": "cancelled",
     "unanswered": "unanswered",
 }
-"""OpenAI's, Anthropic's and our own words for why a request has no response -> the codes of a ModelError."""
+"""OpenAI's, Anthropic's and our own words for a missing response -> the codes of a ModelError."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as its provider describes it.
+    """A batch as described by its provider.
 
     Attributes:
         id: the provider's name for it.
         status: in the provider's words.
-        is_ended: whether nothing more will be answered, so that its results can be read.
-        n_done: how many requests have been answered or have failed, and so how many results there must be.
-        message: why the batch as a whole has no results, or not all of them; "" if it has.
-        is_refused: whether it was refused as a whole: nothing was asked, and nothing is paid.
+        is_ended: whether no more answers will arrive, so that its results can be read.
+        n_done: how many requests have been answered or have failed, which is the expected number of results.
+        message: why the batch as a whole has no results, or only some; "" if it has all.
+        is_refused: whether it was refused as a whole: no request was processed, and nothing is charged.
         upload: the file of requests that was uploaded for it; "" for none.
-        files: the files of results, errors included, that are there.
+        files: the available files of results, including errors.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Batch:
 
 
 class Provider(Protocol):
-    """Takes batches of requests to one model. Every method raises ModelError with the codes of an endpoint.
+    """Runs batches of requests to one model. Its methods raise ModelError with the codes of an endpoint.
 
     Attributes:
         max_requests: the most requests in a batch.
@@ -58,15 +58,15 @@ class Provider(Protocol):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys and other values that it is sent, which no file shows."""
+        """The keys and other secret values sent to it, which no file may show."""
         ...
 
     def line(self, pending: PendingRequest) -> str:
-        """A request in the provider's form: a line without a line break; its `custom_id` comes first."""
+        """Return a request in the provider's format: a line without a line break, its `custom_id` first."""
         ...
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
-        """Create a batch; the call that creates it is made once, without retries.
+        """Create a batch, with one call and no retries.
 
         Args:
             lines: the file of its requests.
@@ -75,7 +75,7 @@ class Provider(Protocol):
         ...
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:
-        """The batch that was created with that tag although its answer was lost; None if there is none.
+        """Find the batch that was created with this tag although the answer was lost; None if none was.
 
         Args:
             tag: as for `create`.
@@ -85,27 +85,27 @@ class Provider(Protocol):
         ...
 
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
-        """The batch as it is now.
+        """Return the batch as it is now.
 
         Args:
             batch_id: its name.
-            cancel: ask the provider to stop it. What was answered by then is paid, and can be read.
+            cancel: ask the provider to stop it. Requests answered by then are paid for, and can be read.
         """
         ...
 
     def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
-        """A file of results from byte `start` on: lines in any order, in a form that `read_result` knows.
+        """Yield a file of results from byte `start` on: lines in any order, in any format of `read_result`.
 
-        A provider with a form of its own can write its results in OpenAI's.
+        A provider with its own format can convert its results to OpenAI's.
         """
         ...
 
     def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
-        """Delete the files of requests that were uploaded for a batch; those that cannot be are left.
+        """Delete the request files uploaded for a batch; leave those that cannot be deleted.
 
         Args:
             batch: the batch.
-            tag: as for `create`, which can have uploaded several files if its calls were cut.
+            tag: as for `create`, which may have uploaded several files if its calls were interrupted.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Which provider has the batches of a model."""
+"""Finding the batch provider of a model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import Model
 
 PROVIDERS: Mapping[str, Callable[[], Provider]] = {"langchain_anthropic": AnthropicBatches}
-"""The providers with an API of their own, by the package of LangChain's models for them. Each finds its key
-in the environment, as LangChain does."""
+"""The providers with their own API, by the package of their LangChain models. Each finds its key in the
+environment, as LangChain does."""
 
 
 def provider_of(model: Model) -> Provider:
-    """Return the provider of a model's batches.
+    """Return the provider that runs a model's batches.
 
     Raises:
         ModelError: `no_batches`: it has none.

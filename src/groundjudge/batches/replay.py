@@ -1,7 +1,7 @@
-"""What must be asked about a case, given the answers that are already there.
+"""Which requests a case still needs, given the answers so far.
 
-A conversation is replayed with the answers that it got so far. Each request without an answer is a request of
-the next batch: the first batch holds the first requests, a second one what must be asked again.
+A conversation is replayed with its answers so far. Each request without an answer goes into the next batch:
+the first batch contains the first requests, the second one those that must be repeated.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from groundjudge.runs.run import Previous, Row, jobs_of
 from groundjudge.verdict import Usage, Verdict
 
 Answer: TypeAlias = Reply | ModelError
-"""A model's reply, or why there is none."""
+"""A model's reply, or the error in its place."""
 
 Answers: TypeAlias = Callable[[str], Answer | None]
-"""The answer to the request with that `custom_id`; None if there is none yet."""
+"""Look up the answer to the request with that `custom_id`; None if there is none yet."""
 
 REJECTED = {"bad_request", *ROW_REMEDIES}
 """The codes of a request that need not be sent again."""
@@ -39,13 +39,13 @@ REJECTED = {"bad_request", *ROW_REMEDIES}
 
 @dataclass(frozen=True)
 class PendingRequest:
-    """A request without an answer that can be used.
+    """A request without a usable answer.
 
     Attributes:
-        custom_id: names the request in a batch. Equal requests have the same one.
-        model: whom to ask.
-        request: what to ask.
-        why: why it is asked again: the error of the last answer; None if nothing was answered.
+        custom_id: the request's name in a batch. Equal requests share it.
+        model: the model to ask.
+        request: the request to send.
+        why: the error in the last answer, which is why it is repeated; None if there was no answer.
     """
 
     custom_id: str
@@ -60,10 +60,11 @@ class PendingRequest:
 
 
 def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tuple[PendingRequest, ...]]:
-    """Judge a case by the answers that are there. No model is called.
+    """Judge a case by the available answers, without calling a model.
 
     Returns:
-        The verdict by these answers alone, and what can still be asked: () if the verdict cannot change.
+        The verdict from these answers alone, and the requests that can still be sent: () if the verdict is
+        final.
     """
     pending = list[PendingRequest]()
     unread: ReplyError | None = None  # why the last reply could not be read
@@ -88,7 +89,7 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
         pending.append(PendingRequest(name, model, request, why))
         message = f"{model.name}: no batch answered the request {name}"
         error = why or model_error("unanswered", message, model.name)
-        # The next judge of a cascade waits until this one cannot answer any more.
+        # The next judge of a cascade waits until this one can get no further answer.
         error.is_pending = error.code not in REJECTED
         raise error
 
@@ -98,16 +99,16 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
 
 
 class DiskDict:
-    """What is known about each request, by its name. Nothing of it stays when it is closed.
+    """What is known about each request, by its name, until it is closed.
 
-    It is a temporary file: a run can have millions of requests, and memory must not grow with them.
+    It lives in a temporary file: a run can have millions of requests, and memory must not grow with them.
 
     Raises:
-        OSError: the file cannot be written to, mostly because the disk is full.
+        OSError: the file cannot be written, usually because the disk is full.
     """
 
     def __init__(self) -> None:
-        # A database without a name is a temporary file. Verdicts are made in the thread of a run.
+        # A database without a name is a temporary file. Verdicts are made in a run's own thread.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._execute("CREATE TABLE entries (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
 
@@ -144,15 +145,15 @@ def pending_requests(
     answers: Answers = lambda _: None,
     previous: Previous | None = None,
 ) -> Generator[tuple[list[PendingRequest], int], None, None]:
-    """Yield what must be asked for each judge and row that it applies to.
+    """Yield the pending requests for each judge and each row that it applies to.
 
-    Each time these are the requests that no earlier row has, and how many the row needs in all.
+    Each item has the requests that no earlier row shares, and the total number that the row needs.
 
     Args:
-        judges: the judges; of panels all votes are asked for.
+        judges: the judges; for panels, all votes are requested.
         rows: the cases.
-        answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
-        previous: looks up the verdicts that are there already.
+        answers: the available answers. After an error that a retry cannot fix, nothing more is requested.
+        previous: looks up existing verdicts.
     """
     with closing(DiskDict()) as yielded_names:
         for _, pending in _replay_rows(judges, rows, answers, previous):
@@ -162,7 +163,7 @@ def pending_requests(
                 if request.why and request.why.code in REJECTED:
                     continue  # the endpoint would reject it again
                 n_useful += 1
-                # Equal rows share a request, and votes of one panel can too.
+                # Equal rows share a request, and so can the votes of a panel.
                 if not yielded_names.get(request.custom_id):
                     new_requests[request.custom_id] = request
             for name in new_requests:
@@ -179,16 +180,16 @@ def verdicts_in(  # noqa: PLR0913  independent options
     is_final: bool = True,
     on_waiting: Callable[[str], object] = lambda _: None,
 ) -> Generator[Verdict, None, None]:
-    """Yield the verdicts that the answers give, in the order of the rows. No model is called.
+    """Yield the verdicts from the answers, in the order of the rows, without calling a model.
 
-    A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
+    A request without an answer becomes the error `unanswered`, and an unreadable reply its own error.
 
     Args:
         answers: the answers.
-        judges: the judges; of panels all votes are asked for.
+        judges: the judges; for panels, all votes are requested.
         rows: the cases.
-        previous: looks up the verdicts that are there already; they are yielded too.
-        is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
+        previous: looks up existing verdicts, which are yielded too.
+        is_final: whether no more answers will come; if not, cases that an answer could change are skipped.
         on_waiting: called with the judge's name for each verdict that waits for an answer.
     """
     for verdict, pending in _replay_rows(judges, rows, answers, previous):
@@ -201,7 +202,7 @@ def verdicts_in(  # noqa: PLR0913  independent options
 def _replay_rows(
     judges: Sequence[AnyJudge], rows: Iterable[Row], answers: Answers, previous: Previous | None
 ) -> Iterator[tuple[Verdict, tuple[PendingRequest, ...]]]:
-    """Yield the verdict of each judge and row, and what can still be asked; panels ask for all votes."""
+    """Yield the verdict of each judge and row, and the requests still pending; panels request all votes."""
     voting_judges = [with_all_votes(judge) for judge in judges]
     ids: dict[int, int] = {}
     for number, row in enumerate(rows, 1):
@@ -214,7 +215,7 @@ def _replay_rows(
 
 
 def with_all_votes(judge: AnyJudge) -> AnyJudge:
-    """Return the judge; a panel then asks for all votes at once: a batch cannot wait for the first two."""
+    """Return the judge; for a panel, one that requests all votes at once: a batch cannot wait for two."""
     if isinstance(judge, Panel):
         return replace(judge, stop="never")
     return judge
@@ -223,9 +224,9 @@ def with_all_votes(judge: AnyJudge) -> AnyJudge:
 def custom_id(model: Model, request: Request) -> str:
     """Return the name of a request in a batch, at most 64 letters, digits and hyphens.
 
-    It is the first one's name. Further votes and requests that are made again have a number at the end.
+    It is the name of the first request; further votes and repeated requests add a number at the end.
     """
-    # Anthropic takes no other characters, and no longer names.
+    # Anthropic accepts no other characters and no longer names.
     name = first_id(Judge(request.rubric, model), request.case)
     if request.repeat:
         name += f"-v{request.repeat + 1}"
@@ -235,18 +236,18 @@ def custom_id(model: Model, request: Request) -> str:
 
 
 def first_id(judge: Judge, case: Case) -> str:
-    """Return the name of a judge's first request about a case: equal rows, whatever their ids, share it."""
+    """Name a judge's first request about a case; equal rows share the name regardless of their ids."""
     return judge.key(case.replace(id=None))
 
 
 @dataclass
 class AnsweredModel:
-    """A model some of whose replies are there already; the others it is asked for.
+    """A model that returns replies that exist already, and is called for the others.
 
     Attributes:
         model: the model.
-        answers: the answers that are there; an error among them is asked for again.
-        usage: the tokens of the replies that it was asked for.
+        answers: the existing answers; errors among them are requested again.
+        usage: the tokens of the replies that the model was called for.
     """
 
     model: Model
@@ -259,7 +260,7 @@ class AnsweredModel:
         return self.model.name
 
     async def acomplete(self, request: Request) -> Reply:
-        """Return the reply that is there, marked as one that costs nothing now, or ask the model.
+        """Return the existing reply, marked as free of charge now, or ask the model.
 
         Raises:
             ModelError: as for the model.

@@ -1,12 +1,13 @@
-"""The state of a submitted run: a folder that a person can read.
+"""The state of a submitted run: a human-readable folder.
 
     requests-1.jsonl    the requests of part 1, as they were sent
     results-1.jsonl     its results, as the provider gave them
-    first.jsonl         what was asked online before the first batch, with its replies
-    state.json          what was submitted, and how far each part is
+    first.jsonl         the requests sent online before the first batch, with their replies
+    state.json          what was submitted, and the progress of each part
 
-Each step is on disk before the next one begins: a process can be killed at any point, and the next one goes
-on from there without asking anything twice. Only `state.json` says which files of requests and results count.
+Each step is on disk before the next one begins: a process can be killed at any point, and the next one
+continues from there without asking anything twice. Only
+`state.json` says which files of requests and results count.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from groundjudge.files import lock_file, replace_file
 from groundjudge.verdict import Frozen
 
 StepName: TypeAlias = Literal["planned", "creating", "created", "incomplete", "lost", "collected"]
-"""How far a part is. "creating" is written before the provider is asked: only a part with it can have a batch
-that is not written down. "incomplete": the batch has ended, and its results are waited for. "lost": they are
-not waited for any longer, but each further command looks for them."""
+"""The progress of a part. "creating" is written before the provider is asked: only such a part can have an
+unrecorded batch. "incomplete": the batch has ended, and some results are still awaited. "lost": they are
+no longer awaited, but each further command looks for them."""
 
 
 class StateError(GroundjudgeError):
     """The state of a submitted run cannot be used."""
 
     codes: ClassVar[Mapping[str, str]] = {
-        "in_use": "Another command works on the same run. Wait for it.",
+        "in_use": "Another command is working on the same run. Wait for it to finish.",
         "no_state": "Nothing was submitted for that `--out`, or its state is incomplete or old. "
-        "Name the file that `groundjudge batch submit` got as `--out`, or submit again.",
-        "other_run": "The state is of another judge, prompt, model, option, endpoint, version or cases. "
+        "Name the file that you passed to `groundjudge batch submit` as `--out`, or submit again.",
+        "other_run": "The state belongs to another judge, prompt, model, option, endpoint, version or cases. "
         "Go back to what was submitted, or choose another `--out`.",
     }
 
@@ -46,11 +47,11 @@ class PartOfRun(Frozen):
     """A part of the requests, which becomes one batch.
 
     Attributes:
-        number: from 1.
-        model: the name of the model that is asked.
+        number: its number, from 1.
+        model: the name of the model to ask.
         n_requests: how many requests it has.
-        n_tokens: about how many tokens the prompts of these have.
-        step: how far it is.
+        n_tokens: approximately how many tokens their prompts have.
+        step: its progress.
         since: when that step began, in seconds since 1970.
         batch: the batch, as the provider last described it; its id is "" before it is created.
     """
@@ -65,12 +66,12 @@ class PartOfRun(Frozen):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is waited for."""
+        """Whether no more results are awaited."""
         return self.step in {"lost", "collected"}
 
 
 class _Content(Frozen):
-    """What `state.json` holds."""
+    """The contents of `state.json`."""
 
     settings: Mapping[str, Any]
     parts: tuple[PartOfRun, ...]
@@ -106,16 +107,16 @@ class State:
         self.settings, self.parts = content.settings, content.parts
 
     def requests(self, number: int) -> Path:
-        """The file of the requests of a part."""
+        """Return the path of a part's requests."""
         return self.folder / f"requests-{number}.jsonl"
 
     def results(self, number: int) -> Path:
-        """The file of the results of a part, once it is collected."""
+        """Return the path of a part's results, which exist once it is collected."""
         return self.folder / f"results-{number}.jsonl"
 
     @property
     def first_replies(self) -> Path:
-        """The file of the requests that were asked online, with their replies."""
+        """The path of the requests that were sent online, with their replies."""
         return self.folder / "first.jsonl"
 
     def custom_ids(self, part: PartOfRun) -> Iterator[str]:
@@ -125,15 +126,15 @@ class State:
                 yield line.split('"', 4)[3]  # the first value of each line, see `Provider.line`
 
     def write(self, settings: Mapping[str, Any], parts: Iterable[PartOfRun]) -> None:
-        """Keep what the run is submitted with, and how far its parts are."""
+        """Store the settings of the run and the progress of its parts."""
         self.settings, self.parts = settings, tuple(parts)
         content = _Content(settings=settings, parts=self.parts)
         with replace_file(self._file) as file:
             file.write(content.model_dump_json(indent=1).encode())
 
     def change(self, part: PartOfRun, **changes: Any) -> PartOfRun:  # noqa: ANN401  values of its fields
-        """Write down what has changed about a part; returns the part as it is then."""
-        # How long a part waits is counted from its step, not from each look at it.
+        """Record changes to a part, and return the changed part."""
+        # Waiting time is counted from the start of the step, not from each look at it.
         if changes.get("step", part.step) != part.step:
             changes["since"] = time.time()
         changed = part.model_copy(update=changes)
@@ -151,10 +152,10 @@ def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, 
 
     Args:
         folder: its folder.
-        is_new: make the folder if there is none.
+        is_new: create the folder if it doesn't exist.
 
     Raises:
-        StateError: `no_state`: nothing was submitted there, or the folder holds something else; `in_use`:
+        StateError: `no_state`: nothing was submitted there, or the folder is something else; `in_use`:
             another process has it open.
     """
     if folder.is_file():
@@ -164,7 +165,9 @@ def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, 
         )
         raise StateError("no_state", message, str(folder))
     if not is_new and not folder.is_dir():
-        message = f"there is no {folder}: name the file that `groundjudge batch submit` got as --out"
+        message = (
+            f"{folder} does not exist: name the file that you passed to `groundjudge batch submit` as --out"
+        )
         raise StateError("no_state", message, str(folder))
     folder.mkdir(0o700, exist_ok=True)  # prompts and replies may be confidential
     in_use = StateError("in_use", f"{folder}: another command is working on it", str(folder))

@@ -1,4 +1,4 @@
-"""A run as it was submitted to a provider: what later commands need to know of it."""
+"""A run as it was submitted to a provider: what later commands need to know about it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from groundjudge.rubric.load import names
 from groundjudge.runs.rows import CaseFile
 
 DIFFERENCES: Mapping[str, str] = {
-    "identities": "another judge, model or option, or a prompt file or groundjudge changed since",
-    "endpoints": "at another endpoint: see OPENAI_BASE_URL",
+    "identities": "another judge, model or option, or a prompt file or groundjudge has changed since",
+    "endpoints": "another endpoint: see OPENAI_BASE_URL",
     "cases": "another file of cases",
     "format": "another --format",
     "fields": "another --fields",
@@ -26,7 +26,7 @@ DIFFERENCES: Mapping[str, str] = {
     "rows": "another --rows",
     "keep_words": "--keep-words",
 }
-"""What tells two runs apart: the names of settings, each with what differs."""
+"""How two runs can differ: the names of settings, each with the words for its difference."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Submission:
 
     Attributes:
         state: its state.
-        judges: its judges; panels ask for all votes.
+        judges: its judges; panels request all votes.
         rows: the rows of the file of cases.
-        settings: what is kept of it, so that later commands need only the name of its file of verdicts.
+        settings: the stored settings, so that later commands need only the name of the file of verdicts.
         providers: the provider of each model, by the model's name.
     """
 
@@ -62,24 +62,24 @@ def make_submission(
     *,
     refusals: Sequence[str] | None = None,
 ) -> Submission:
-    """Make the run of a state, or a new one. Limits and refusals that are passed replace those that it had.
+    """Make the run of a state, or a new one. The limits and refusals you pass replace its previous ones.
 
     Args:
         state: the state.
         selection: the judges as they were chosen.
         judges: the same judges.
         rows: the rows.
-        limits: of its batches.
-        refusals: the parameters that its models refuse, if that is known.
+        limits: the limits of its batches.
+        refusals: the parameters that its models refuse, if known.
 
     Raises:
         StateError: `other_run`: the state belongs to another run.
     """
-    # Later commands may be run in another folder, and so all files have absolute paths.
+    # Later commands may run in another folder, so all paths are absolute.
     judge_files: list[str] = []
     for name in selection.names:
         judge_files.append(name if name in names() else str(Path(name).resolve()))
-    # Batches can be fetched only where they were sent to.
+    # Batches can be fetched only from where they were sent.
     endpoints: dict[str, str] = {}
     for model in models_of(judges):
         endpoints[model.name] = str(getattr(model, "endpoint", ""))
@@ -118,16 +118,16 @@ def load_submission(state: State) -> Submission:
 
     Raises:
         StateError: `no_state`: it was interrupted before it was planned; `other_run`: a prompt file, the
-            library or the endpoint changed since.
+            library or the endpoint has changed since.
         PromptError, ModelError: the judges cannot be loaded.
     """
     settings = state.settings
     if not settings:
-        message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
+        message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted; run it again"
         raise StateError("no_state", message, str(state.folder))
     try:
         selection = JudgeSelection(**settings["selection"])
-    except TypeError as error:  # the options had other names
+    except TypeError as error:  # the options had other names then
         remedy = "collect it with that version, or submit the cases again with another --out"
         message = f"{state.folder} was submitted by another version of groundjudge: {remedy}"
         raise StateError("other_run", message, str(state.folder)) from error
@@ -144,7 +144,7 @@ def load_submission(state: State) -> Submission:
 
 
 def part_line(part: PartOfRun) -> str:
-    """Describe a part of a run, which is one batch, in a line."""
+    """Describe a part of a run, which is one batch, on one line."""
     batch = part.batch
     if not batch.id:
         step = batch.status or part.step

@@ -1,9 +1,9 @@
-"""From cases to batches at a provider and back, in steps that survive a kill: nothing is asked for twice.
+"""From cases to batches at a provider and back, in steps that survive a kill: nothing is requested twice.
 
 A part is "planned" until its batch is created. Before the provider is asked to create it, "creating" is
-written down: whoever finds a part there looks for the batch in the provider's list first, because it can
-exist although its answer never came. A part is "collected" once all results that its batch announces are
-kept.
+recorded: a command that finds such a part first looks for the batch in the provider's list, because the
+batch may exist although no answer arrived. A part is "collected" once all results that its batch announces
+are stored.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ Providers = Mapping[str, Provider]
 """The provider of each model, by the model's name."""
 
 TRIES = 5
-"""How often a batch is asked for, or a download brings nothing more, before the next command has to try."""
+"""How often to try creating a batch, or a download without progress, until the next command has to try."""
 
 MAX_ATTEMPTS = 3
-"""How often a request is sent that gets no reply. A batch that was refused as a whole sent none."""
+"""How often to send a request that gets no reply. A batch that was refused as a whole does not count."""
 
 LISTED_WITHIN = 10.0
-"""Seconds within which a provider lists a batch that it has created."""
+"""How many seconds a provider may take to list a new batch."""
 
 RESULTS_WITHIN = 3600.0
-"""Seconds for which results that a batch announces, and that are not there, are waited for after its end."""
+"""How many seconds after a batch's end to wait for results that it announced but that are missing."""
 
 AS_IT_IS: Any = {"encoding": "utf-8", "errors": "surrogateescape"}
-"""How lines become texts and bytes again without a change."""
+"""How lines are decoded and encoded again without a change."""
 
 UNKNOWN = "not_found"
-"""The status of a batch that its provider does not know, and the code of the error that says so."""
+"""The status of a batch unknown to its provider, and the code of that error."""
 
 
 @dataclass
 class Plan:
-    """The requests that are to be sent, in parts as large as their provider and the user allow.
+    """The requests to send, in parts as large as their provider and the user allow.
 
     Attributes:
-        max_requests: the most requests in a batch; None: as many as the provider allows.
-        max_tokens_per_batch: the most tokens in the prompts of a batch, estimated; None: any number.
-        n_free: verdicts that need no request: errors, nothing to judge, or known already.
+        max_requests: the maximum number of requests in a batch; None: as many as the provider allows.
+        max_tokens_per_batch: the maximum number of prompt tokens in a batch, estimated; None: any number.
+        n_free: verdicts that need no request: errors, nothing to judge, or already known.
         n_shared: requests that equal rows share with earlier ones.
-        n_large: requests that alone have more tokens than `max_tokens_per_batch`.
-        n_online: requests that were asked online, see `FirstRequests`.
+        n_large: requests that exceed `max_tokens_per_batch` alone.
+        n_online: requests that were sent online; see `FirstRequests`.
         parts: the batches to create, by number.
     """
 
@@ -77,11 +77,11 @@ class Plan:
 
     @property
     def n_requests(self) -> int:
-        """How many requests are to be sent."""
+        """How many requests to send."""
         return sum(part.n_requests for part in self.parts.values())
 
     def add(self, pending: PendingRequest, state: State, provider: Provider) -> None:
-        """Write a request into the last part of its model, or into a new one if that has no room."""
+        """Write a request into the last part of its model, or into a new one if that part is full."""
         model = pending.model.name
         line = f"{provider.line(pending)}\n".encode()
         n_tokens = prompt_tokens(pending.request)
@@ -91,7 +91,7 @@ class Plan:
         if part is None or not self._has_room(part, len(line), n_tokens, state, provider):
             number = len(state.parts) + len(self.parts) + 1
             part = PartOfRun(number=number, model=model)
-            state.requests(number).unlink(missing_ok=True)  # it can hold what a killed command planned
+            state.requests(number).unlink(missing_ok=True)  # it may contain what a killed command planned
         path = state.requests(part.number)
         with name_in_errors(path), open(path, "ab", opener=private_opener) as file:
             file.write(line)
@@ -131,21 +131,21 @@ def plan(  # noqa: PLR0913  independent options
     settings: Mapping[str, Any] | None = None,
     first_requests: FirstRequests | None = None,
 ) -> Plan:
-    """Put every request that has no answer yet into parts, on disk as a whole or not at all.
+    """Put every unanswered request into parts, which are stored as a whole or not at all.
 
-    What was sent MAX_ATTEMPTS times is not planned again. What the endpoint rejects online goes into a batch,
-    where it may be taken.
+    A request that was sent MAX_ATTEMPTS times is not planned again. One that the endpoint rejects online goes
+    into a batch, where it may be accepted.
 
     Args:
         state: the state of the run.
-        judges: the judges; of panels all votes are asked for.
+        judges: the judges; for panels, all votes are requested.
         rows: the cases.
         providers: the provider of each model.
-        answers: the answers that are there.
-        previous: looks up the verdicts that are there already.
-        settings: kept in the state together with the plan; None: those that it has. Under "limits" are
-            the user's, by the names that they have in a Plan.
-        first_requests: what is asked online; None: nothing is.
+        answers: the available answers.
+        previous: looks up existing verdicts.
+        settings: stored in the state together with the plan; None: keep its current ones. "limits" contains
+            the user's limits, named as in a Plan.
+        first_requests: the requests sent online; None: send none.
 
     Raises:
         ModelError: the endpoint did not answer online; nothing is planned then.
@@ -158,7 +158,7 @@ def plan(  # noqa: PLR0913  independent options
                 new_plan.n_free += 1
             new_plan.n_shared += n_useful - len(new_requests)
             for request in new_requests:
-                # Attempts are those of a request, whatever became of the others in its batch.
+                # Attempts are counted per request, regardless of the others in its batch.
                 if attempts.get(request.custom_id, 0) >= MAX_ATTEMPTS:
                     continue
                 if first_requests is None or not first_requests.answer(request):
@@ -167,7 +167,7 @@ def plan(  # noqa: PLR0913  independent options
         new_plan.n_online = first_requests.n_replies
         for request in first_requests.rejected:
             new_plan.add(request, state, providers[request.model.name])
-    # The state may name a file of requests only once that is on disk.
+    # The state may name a file of requests only once it is on disk.
     for number in new_plan.parts:
         sync(state.requests(number))
     state.write(new_settings, [*state.parts, *new_plan.parts.values()])
@@ -192,19 +192,18 @@ def submit(
     listed_within: float = LISTED_WITHIN,
     show: Callable[[PartOfRun], object] = lambda _: None,
 ) -> None:
-    """Create the batch of every part that has none. It can be killed at any point, and called again.
+    """Create a batch for every part that has none. It can be killed at any point, and called again.
 
-    With limits of the user, and where a batch was refused, the next batch of a model waits for the end of the
-    one before.
+    If the user set limits, or a batch was refused, each batch of a model waits for the one before it to end.
 
     Args:
         state: the state of the run, planned.
         providers: the provider of each model.
-        listed_within: seconds within which a provider lists a batch that it has created.
+        listed_within: how many seconds a provider may take to list a new batch.
         show: called with each part whose batch has been created.
 
     Raises:
-        ModelError: the provider refuses, or does not answer; what was done stays done.
+        ModelError: the provider refuses, or does not answer; finished steps are kept.
     """
     for part in state.parts:
         if part.step in {"planned", "creating"} and not _must_wait(state, part):
@@ -213,9 +212,9 @@ def submit(
 
 
 def _must_wait(state: State, part: PartOfRun) -> bool:
-    """Tell whether a part is sent only once another one has ended."""
+    """Whether a part must wait for another one to end."""
     parts_of_model = [other for other in state.parts if other.model == part.model]
-    # A provider that refused a batch, as its queue was full, takes it once another one has ended.
+    # A provider that refused a batch because its queue was full accepts it once another one has ended.
     was_refused = any(other.batch.is_refused for other in parts_of_model)
     if not was_refused and not state.settings.get("limits"):
         return False
@@ -223,7 +222,7 @@ def _must_wait(state: State, part: PartOfRun) -> bool:
 
 
 def _tag(state: State, part: PartOfRun) -> Mapping[str, str]:
-    """What a batch is known by at its provider."""
+    """Return the tag by which the provider knows a batch."""
     return {"groundjudge_run": str(state.settings["run"]), "groundjudge_part": str(part.number)}
 
 
@@ -231,12 +230,12 @@ def _find_or_create(state: State, part: PartOfRun, provider: Provider, listed_wi
     """Return the batch of a part, found or created.
 
     Raises:
-        ModelError: asking again is pointless, or did not help.
+        ModelError: retrying is pointless, or did not help.
     """
     tag = _tag(state, part)
     reason = ""
     for _ in range(TRIES):
-        # It was asked for, by a command that was killed or whose answer was lost: it can exist.
+        # A command that was killed or got no answer asked for it: it may exist.
         if part.step == "creating":
             batch = _find_batch(state, part, provider, tag, listed_within)
             if batch is not None:
@@ -256,13 +255,13 @@ def _find_or_create(state: State, part: PartOfRun, provider: Provider, listed_wi
 def _find_batch(
     state: State, part: PartOfRun, provider: Provider, tag: Mapping[str, str], listed_within: float
 ) -> Batch | None:
-    """Find the batch that exists although no answer came, once the provider has had time to list it."""
+    """Find a batch that exists although no answer came, once the provider has had time to list it."""
     known_ids = {other.batch.id for other in state.parts}
     end = time.monotonic() + listed_within
     while True:
         is_last_try = time.monotonic() > end
         batch = provider.find(tag, part.since, part.n_requests)
-        if batch and batch.id not in known_ids:  # where batches bear no tag, it can be the one before
+        if batch and batch.id not in known_ids:  # without tags, it may be the previous batch
             return batch
         if is_last_try:
             return None
@@ -276,7 +275,7 @@ def download(
     *,
     listed_within: float = LISTED_WITHIN,
 ) -> bool:
-    """Ask how far each batch is, and keep the results of those that have ended.
+    """Ask for the progress of each batch, and store the results of those that have ended.
 
     Args:
         state: the state of the run.
@@ -285,10 +284,10 @@ def download(
         listed_within: as for `submit`.
 
     Returns:
-        Whether nothing more is waited for.
+        Whether no more results are awaited.
 
     Raises:
-        ModelError: the provider does not answer, or downloads fail; the other batches are collected then.
+        ModelError: the provider does not answer, or a download fails; other batches are still collected.
     """
     last_error: ModelError | None = None
     for part in state.parts:
@@ -303,14 +302,14 @@ def download(
                 part = _collect(state, part, provider)  # noqa: PLW2901  the same part
             show(part)
         except ModelError as error:
-            last_error = error  # a download that is cut for ever blocks no other
+            last_error = error  # a download that keeps failing must not block the others
     if last_error:
         raise last_error
     return all(part.is_settled for part in state.parts)
 
 
 def fetch_batch(part: PartOfRun, provider: Provider, listed_within: float = LISTED_WITHIN) -> Batch:
-    """Ask for the batch of a part as it is now. One that the provider does not know, if not new, has ended.
+    """Ask for the current state of a part's batch. One that is unknown to the provider and not new has ended.
 
     Raises:
         ModelError: the provider does not answer.
@@ -320,7 +319,7 @@ def fetch_batch(part: PartOfRun, provider: Provider, listed_within: float = LIST
     except ModelError as error:
         if error.code != UNKNOWN:
             raise
-        # A provider may list a batch only some time after it has created it.
+        # A provider may list a batch only some time after creating it.
         if part.step == "created" and time.time() < part.since + listed_within:
             return part.batch
         message = message_in(error.__cause__ or error)
@@ -328,22 +327,22 @@ def fetch_batch(part: PartOfRun, provider: Provider, listed_within: float = LIST
 
 
 def _collect(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
-    """Keep the results that are there of a part whose batch has ended; returns the part as it is then.
+    """Store the available results of a part whose batch has ended, and return the changed part.
 
     Raises:
         ModelError: a download fails.
     """
     batch = part.batch
-    if batch.status == UNKNOWN:  # it may run all the same: what was uploaded for it stays
+    if batch.status == UNKNOWN:  # it may be running all the same: its upload stays
         return state.change(part, step="lost")
     n_results = _keep_results(state, part, provider)
     has_all = n_results >= batch.n_done
-    # A batch need not have counts (OpenAI's `request_counts` are optional): then 0 of 0 results are not all.
+    # A batch may lack counts (OpenAI's `request_counts` is optional): then 0 of 0 results are not all.
     if has_all and (n_results or batch.status != "completed"):
         provider.delete_uploads(batch, _tag(state, part))
         return state.change(part, step="collected")
     n_expected = batch.n_done or part.n_requests
-    message = f"{n_results:,} of {n_expected:,} results are there"
+    message = f"{n_results:,} of {n_expected:,} results are available"
     step = "incomplete"
     if part.step == "lost":
         step = "lost"
@@ -353,7 +352,7 @@ def _collect(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
 
 
 def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
-    """Keep the results that are there, as a whole or not at all; returns how many requests have one.
+    """Store the available results, as a whole or not at all, and return how many requests have one.
 
     Raises:
         ModelError: a download fails.
@@ -369,15 +368,15 @@ def _keep_results(state: State, part: PartOfRun, provider: Provider) -> int:
             new_file.write(text.encode(**AS_IT_IS))
         new_file.flush()
         if _n_results(path) > _n_results(Path(new_file.name)):
-            copyfile(path, new_file.name)  # what came once stays
+            copyfile(path, new_file.name)  # results that arrived before stay
     return _n_results(path)
 
 
 def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
-    """Add a file of the provider's to a file. A download that is cut goes on where it ended.
+    """Append a provider's file to a file. An interrupted download continues where it stopped.
 
     Raises:
-        ModelError: TRIES downloads in a row brought nothing more.
+        ModelError: TRIES downloads in a row made no progress.
     """
     begin = file.tell()
     n_failed = 0
@@ -387,7 +386,7 @@ def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
             with closing(provider.content(file_id, start)) as chunks:
                 file.writelines(chunks)
         except ModelError as error:
-            if error.code == UNKNOWN:  # it is announced before it is there
+            if error.code == UNKNOWN:  # it is announced before it exists
                 return
             has_more = file.tell() - begin > start
             n_failed += 1
@@ -396,7 +395,7 @@ def _append(provider: Provider, file_id: str, file: BinaryIO) -> None:
             if error.code not in TRANSIENT or n_failed == TRIES:
                 raise
         else:
-            file.write(b"\n")  # the last line can lack it; blank lines are skipped
+            file.write(b"\n")  # the last line may lack it; blank lines are skipped
             return
 
 
@@ -410,7 +409,7 @@ def _n_results(path: Path) -> int:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; none if it is not there."""
+    """Yield the lines of a file; none if it doesn't exist."""
     if path.exists():
         with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
             yield from lines

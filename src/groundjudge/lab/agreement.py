@@ -36,7 +36,7 @@ from groundjudge.lab.libraries import np
 from groundjudge.lab.people import People, measure_people
 from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
 
-# The column of panels whose votes have no common label.
+# The column for panels whose votes have no label in common.
 NO_COMMON_LABEL = "(no label)"
 
 # The number of bins of equal width of the reliability diagram.
@@ -45,17 +45,17 @@ RELIABILITY_BINS = 10
 # The scores of people's and of the judge's label in pseudo-rows (see `figures.add_pseudo_rows`).
 PSEUDO_LABELS: Floats = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
 
-REVERSED = "worse than guessing: are the labels the other way round?"
+REVERSED = "worse than guessing: are the labels reversed?"
 
-NOT_INDEPENDENT = "intervals may be too narrow unless a group (--group) says which rows belong together"
+NOT_INDEPENDENT = "intervals may be too narrow: name the field that says which rows belong together (--group)"
 
-# Two steps of a curve whose cross product is smaller are in one line.
+# Two steps of a curve with a smaller cross product lie on one line.
 MIN_TURN = 1e-9
 
-# The share of the labelled rows above which rows that share their context are worth a note.
+# Rows that share their context are worth a note above this share of the labelled rows.
 MANY_SAME_CONTEXT = 0.1
 
-# What a figure is if the rows without a score were all wrong, and if all were right.
+# The value of a figure if the rows without a score were all wrong, and if all were right.
 Bounds: TypeAlias = tuple[Finite | None, Finite | None]
 
 # One threshold for all judges, or one per judge name; None: whether a row passed in its run counts.
@@ -63,13 +63,13 @@ Thresholds: TypeAlias = float | Mapping[str, float] | None
 
 
 class ConfusionMatrix(Frozen):
-    """How many rows passed or not, by their label. Positive: the label calls the response grounded.
+    """Counts of rows by label and by whether they passed. Positive: the label calls the response grounded.
 
     Attributes:
-        true_positives: grounded, and passed.
-        false_positives: not grounded, but passed.
-        false_negatives: grounded, but not passed.
-        true_negatives: not grounded, and not passed.
+        true_positives: grounded and passed.
+        false_positives: not grounded but passed.
+        false_negatives: grounded but not passed.
+        true_negatives: not grounded and not passed.
     """
 
     true_positives: int
@@ -87,7 +87,7 @@ class Disagreement(Frozen):
         passed: whether the verdict passed.
         label: the label as a number.
         reason: the verdict's explanation.
-        word: the label in words, if people's labels are words.
+        word: the label as a word, if people's labels are words.
     """
 
     case_id: str
@@ -99,7 +99,7 @@ class Disagreement(Frozen):
 
 
 class ReliabilityBin(Frozen):
-    """The rows whose scores fall into one bin: their mean score, and the share labelled grounded."""
+    """The rows with a score in one bin: their mean score, and the share labelled grounded."""
 
     mean_score: Score
     share_grounded: Score
@@ -111,7 +111,7 @@ class Curves(Frozen):
 
     Attributes:
         roc: false and true positive rate as the threshold falls, from (0, 0) to (1, 1); empty if
-            all labels are of one class.
+            all labels are in one class.
         bins: the reliability diagram: non-empty bins of equal width, by rising score.
     """
 
@@ -120,20 +120,20 @@ class Curves(Frozen):
 
 
 class LabelAgreement(Frozen):
-    """How often people and judge give the same label.
+    """How often people and the judge give the same label.
 
     Attributes:
-        labels: those that people or the judge gave, by rising score, last those that mean "not applicable".
+        labels: the labels given by people or the judge, by rising score, with "not applicable" last.
         scores: the score of each, 0..1; None for "not applicable".
-        columns: `labels`, and `NO_COMMON_LABEL` if a verdict of a panel has none.
+        columns: `labels`, and `NO_COMMON_LABEL` if a panel's verdict has none.
         counts: the confusion matrix: a row for each of people's labels, a column for each of the judge's.
         n: the rows in the matrix.
-        n_scored: those of them where both labels have a score; the weighted kappa is computed from these.
+        n_scored: how many of them have a score for both labels; the weighted kappa is computed from these.
         same: the share of the n rows with the same label.
         majority: people's most frequent label.
-        majority_share: its share of the n rows, which is the `same` of a judge that always gives it.
-        weighted_kappa: Cohen's kappa, a disagreement weighted by the squared difference of the two labels'
-            scores (Cohen, 1968). Undefined unless the scores of people's labels vary.
+        majority_share: its share of the n rows, which is `same` for a judge that always gives it.
+        weighted_kappa: Cohen's kappa (1968), with disagreements weighted by the squared difference of the
+            scores. Undefined unless the scores of people's labels vary.
     """
 
     labels: tuple[str, ...]
@@ -153,24 +153,24 @@ class Agreement(Frozen):
 
     Attributes:
         threshold: the lowest score that passes; None: whether a row passed in its run counts.
-        n: rows with a score and a label. All figures are computed from these.
+        n: the number of rows with a score and a label. All figures are computed from these.
         n_groups: how many independent groups these rows belong to.
         counts: how many verdicts have no score or no label, by name (see `JudgedRows`).
         n_unscored: the rows with a label but without a score: errors, and "not applicable", which passes.
         base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
             labels without a label threshold.
-        guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty where
+        guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty if
             the base rate is None.
         confusion: None for graded labels without a label threshold.
         figures: the figures by name (see `figures.Sample.agreement`).
         bounds: each figure if the rows without a score were all wrong, and if all were right; None where it
             is undefined. Empty if `n_unscored` is 0.
-        notices: what makes the figures doubtful (see `notices_on`).
+        notices: reasons to doubt the figures (see `notices_on`).
         undefined: the reason for each figure without a value, by name.
-        worst: the disagreements, the widest gap between score and label first.
-        curves: what a report draws.
-        labels: agreement label by label; None if people's labels are not in words.
-        people: how far people agree with each other; None if no row has two labels, or they are not compared.
+        worst: the disagreements, with the widest gap between score and label first.
+        curves: the charts of a report.
+        labels: agreement label by label; None if people's labels are not words.
+        people: how well people agree with each other; None if no row has two labels, or it was not measured.
     """
 
     judge: str
@@ -196,14 +196,14 @@ class AgreeOptions(TypedDict, total=False):
     """The options of `agree`.
 
     Attributes:
-        threshold: the lowest score, 0..1, that passes, for all judges or by judge name, in place of whether a
+        threshold: the lowest score, 0..1, that passes, for all judges or by judge name; it replaces whether a
             row passed in its run.
-        label_threshold: the lowest label that means grounded. Without it graded labels are only
-            compared by ranks.
-        worst: how many disagreements to list at most; 5 by default.
+        label_threshold: the lowest label that means grounded. Without it, graded labels are only
+            compared by rank.
+        worst: the maximum number of disagreements to list; 5 by default.
         resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`); 2000 by
             default.
-        seed: of the bootstrap; 0 by default.
+        seed: the seed of the bootstrap; 0 by default.
     """
 
     threshold: Thresholds
@@ -236,7 +236,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
-    """Measure how well one judge, whose verdicts were joined with the labels, agrees with human labels.
+    """Measure how well one judge agrees with human labels, from verdicts joined with the labels.
 
     For the options see `AgreeOptions`.
     """
@@ -292,8 +292,8 @@ def sample_of(
 ) -> Sample:
     """Turn the labelled verdicts of a judge into columns; for the options see `AgreeOptions`.
 
-    Rows without a score come last. If all labels are 0 or 1, they are not grades, and 1 is positive unless a
-    label threshold is given.
+    Rows without a score come last. Labels that are all 0 or 1 are not grades: 1 is positive unless there is a
+    label threshold.
     """
     rows = [*judged_rows.labelled_rows, *judged_rows.unscored_rows]
     scores: list[float] = []
@@ -323,7 +323,7 @@ def sample_of(
 def _people(
     judged_rows: JudgedRows, sample: Sample, threshold: float | None, label_threshold: float | None
 ) -> People | None:
-    """How far people agree; None if nobody says who gave which label, and for grades without a threshold."""
+    """Measure how well people agree; None without people's names, and for grades without a threshold."""
     if sample.positive is None or not judged_rows.labels.annotators:
         return None
 
@@ -337,12 +337,12 @@ def _people(
 def notices_on(
     sample: Sample, sample_figures: Mapping[str, Figure], labels: Labels, *, scores_matter: bool = False
 ) -> tuple[str, ...]:
-    """What makes figures doubtful, in sentences.
+    """Give the reasons to doubt figures, as sentences.
 
     Args:
         sample: the rows that they are computed from.
         sample_figures: the figures.
-        labels: all labels, which may be of rows that share their context.
+        labels: all labels; their rows may share a context.
         scores_matter: whether a threshold was fitted to the scores.
     """
     notices: list[str] = []
@@ -358,7 +358,7 @@ def notices_on(
 
 
 def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreement | None:
-    """Compare people's labels with the judge's; None if people's labels are not in words."""
+    """Compare people's labels with the judge's; None if people's labels are not words."""
     rows = judged_rows.worded_rows
     if not rows:
         return None
@@ -380,7 +380,7 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
         matrix.append(tuple(counts[label, column] for column in columns))
     majority = max(labels, key=lambda label: counts_of_people[label])
 
-    # "Not applicable", and votes without a common label, have no score: NaN.
+    # "Not applicable" and votes without a common label have no score: NaN.
     people_numbers: Floats = np.array([scores.get(label) for label in people_labels], dtype=np.float64)
     judge_numbers: Floats = np.array([scores.get(label) for label in judge_labels], dtype=np.float64)
     people_scores = np.append(people_numbers, PSEUDO_LABELS[:, 0])
@@ -415,7 +415,7 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
 
 
 def threshold_of(threshold: Thresholds, judge: str) -> float | None:
-    """Look up the threshold of one judge; None: whether a row passed in its run counts."""
+    """Look up one judge's threshold; None: whether a row passed in its run counts."""
     if isinstance(threshold, Mapping):
         return threshold.get(judge)
     return threshold
@@ -426,9 +426,9 @@ def why_undefined(name: str, sample: Sample) -> str:
     if not sample.scores.size:
         return "no row has both a score and a label"
     if name == "spearman":
-        return "the labels are not graded" if sample.graded is None else "scores or labels do not vary"
+        return "the labels are not grades" if sample.graded is None else "scores or labels do not vary"
     if sample.positive is None:
-        return "the labels are graded, and no label threshold says which of them mean grounded"
+        return "the labels are grades, and no label threshold (--label-threshold) says which mean grounded"
     if name == "precision_not_grounded" and sample.passed.all():
         return "everything passed"
     if name == "precision":
@@ -437,12 +437,12 @@ def why_undefined(name: str, sample: Sample) -> str:
 
 
 def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Curves:
-    """The points of a report's charts.
+    """Compute the points of a report's charts.
 
     Args:
         positive: whether the label calls the response grounded, shape (rows,).
         scores: 0..1, shape (rows,).
-        weights: how much each row counts, shape (rows,); None: all the same.
+        weights: how much each row counts, shape (rows,); None: equally.
     """
     if weights is None:
         weights = np.ones_like(scores)
@@ -464,15 +464,15 @@ def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Cu
 
 
 def _roc_curve(positive: Bools, scores: Floats, weights: Floats) -> tuple[tuple[float, float], ...]:
-    """False and true positive rates at each threshold, the highest first, without those on straight lines."""
+    """Compute false and true positive rates by falling threshold, without points on straight lines."""
     order = np.argsort(-scores, kind="stable")
-    # The last row of each score: a threshold passes all rows of a score, or none.
+    # The last row of each score: a threshold passes all rows with a score, or none.
     ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
     false_positives = np.append(0.0, np.cumsum((weights * ~positive)[order])[ends])
     true_positives = np.append(0.0, np.cumsum((weights * positive)[order])[ends])
     false_steps = np.diff(false_positives)
     true_steps = np.diff(true_positives)
-    # A point lies between two steps of one slope if their cross product is 0.
+    # A point lies between two steps with the same slope if their cross product is 0.
     turns = false_steps[1:] * true_steps[:-1] - false_steps[:-1] * true_steps[1:]
     is_corner = np.concatenate([[True], np.abs(turns) > MIN_TURN, [True]])
     false_rates = false_positives[is_corner] / false_positives[-1]
@@ -481,7 +481,7 @@ def _roc_curve(positive: Bools, scores: Floats, weights: Floats) -> tuple[tuple[
 
 
 def _bounds(sample: Sample) -> dict[str, Bounds]:
-    """The figures if the rows without a score were all wrong, and if all were right."""
+    """Compute the figures if the rows without a score were all wrong, and if all were right."""
     if_wrong = sample.count_unscored("wrong").values(Sample.agreement)
     if_right = sample.count_unscored("right").values(Sample.agreement)
     bounds: dict[str, Bounds] = {}
@@ -491,7 +491,7 @@ def _bounds(sample: Sample) -> dict[str, Bounds]:
 
 
 def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -> tuple[Disagreement, ...]:
-    """The rows on which judge and label disagree, the widest gap first, then by case id."""
+    """List the rows on which judge and label disagree, widest gap first, then by case id."""
 
     def find_disagreements() -> Iterator[tuple[float, str, int]]:
         for place, (row, gap, disagrees) in enumerate(zip(rows, *_gaps(sample), strict=True)):
@@ -515,10 +515,10 @@ def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -
 
 
 def _gaps(sample: Sample) -> tuple[Floats, Bools]:
-    """How far apart score and label are, 0..1, and whether they disagree; both of the shape (rows,).
+    """Measure how far apart score and label are, 0..1, and whether they disagree; both of shape (rows,).
 
-    For labels that mean grounded or not, the gap is the distance of the score from 1 or 0; for mere
-    grades it is the distance between the ranks of score and grade.
+    For labels that mean grounded or not, the gap is the distance of the score from 1 or 0; for
+    grades, it is the distance between the ranks of score and grade.
     """
     if sample.positive is not None:
         return np.abs(sample.scores - sample.positive), sample.positive != sample.passed

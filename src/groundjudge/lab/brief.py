@@ -1,4 +1,4 @@
-"""Verdicts in brief: what figures need of a verdict, in a small part of its memory."""
+"""Brief verdicts: what figures need of a verdict, in a fraction of the memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class BriefVerdict(NamedTuple):
     A tuple takes the least memory.
 
     Attributes:
-        has_votes: whether it was voted.
+        has_votes: whether it comes from votes.
         case_hash: a hash of the case, "" if the verdict does not know it.
         signature: prompt, model and version.
-        explanation: why; "" where nobody reads it.
-        error_code: the code of the error; None if there is none.
+        explanation: why; "" where it is not needed.
+        error_code: the code of the error; None without an error.
     """
 
     judge: str
@@ -37,7 +37,7 @@ class BriefVerdict(NamedTuple):
 
 def brief_verdict(verdict: Verdict, *, with_explanation: bool) -> BriefVerdict:
     """Make a verdict brief."""
-    # A million verdicts have a few judges, labels and signatures.
+    # A million verdicts share a few judges, labels and signatures.
     return BriefVerdict(
         judge=intern(verdict.judge),
         case_id=verdict.case_id,

@@ -21,21 +21,21 @@ from groundjudge.lab.labels import JudgedRows, LabelError
 from groundjudge.lab.libraries import NDArray, import_library, np
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, round_score
 
-# The figures that a threshold can be fitted to maximise; precision is not maximised, but reached.
+# The figures that a threshold can maximise; precision is reached, not maximised.
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa", "precision"]
 
-# The share of the samples in which a bound may be above the true share.
+# The share of samples in which a bound may exceed the true share.
 ONE_SIDED = 0.05
 
-# By how many times its spread a figure must be lower than the highest for its threshold to be clearly worse:
-# the normal deviate of 5% that the two ends of an interval share.
+# A threshold is clearly worse if its figure is lower than the highest by this many times their spread:
+# the normal deviate of 5%, shared by the two ends of an interval.
 CLEARLY_WORSE = 2.241402727604947
 
-# Digits of the hash that stands for a row that a threshold was fitted on. Of a million rows beside a thousand
-# that it was fitted on, one is taken for one of these in 280,000 runs.
+# Digits of the hash that represents a row used for fitting. If a million rows are compared with a thousand
+# used for fitting, one is mistaken for one of these in 280,000 runs.
 HASH_DIGITS = 12
 
-# The indices of the rows to fit on, and of those to test on.
+# The indices of the rows to fit on, and of the rows to test on.
 Split: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
 
@@ -44,31 +44,31 @@ class Calibration(Frozen):
 
     Attributes:
         threshold: the lowest score that passes, 0..1.
-        by: the figure that the threshold maximises on the rows it was fitted on; or "precision": it is the
-            lowest threshold with which the share of grounded rows among those that pass reaches `at_least`.
+        by: the figure that the threshold maximises on the fitted rows; or "precision": it is the lowest
+            threshold with which the share of grounded rows among those that pass reaches `at_least`.
         folds: None: fitted on one half of the rows and tested on the other. Otherwise the number of
             folds of the cross-validation: fitted on all rows, and each fold is tested with the
             threshold fitted on the other folds.
-        seed: of the split and of the bootstrap.
-        thresholds: the threshold of each fold, which `tested`, `gain`, `n_passed` and `bound` are about; for
-            halves the only one.
+        seed: the seed of the split and of the bootstrap.
+        thresholds: the threshold of each fold, to which `tested`, `gain`, `n_passed` and `bound` refer; for
+            halves, the only one.
         n_fitted: the number of rows it was fitted on.
         n_tested: the number of rows it was tested on.
         fitted: the figures on the rows it was fitted on, which are biased upwards.
         tested: the figures on held-out rows.
         as_run: the figures on the same held-out rows by whether they passed in their run, or with the
-            threshold that the judge has.
+            judge's current threshold.
         gain: tested minus as_run, with paired bootstrap intervals.
         guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
         signatures: of the verdicts it was fitted on (prompt, model, library version); it may not suit others.
-        interval: the threshold, with all those that are not clearly worse on the same rows.
-        fitted_rows: a hash of the id and content of each row that it was fitted on, to recognise them.
+        interval: the threshold, with the range of thresholds not clearly worse on the same rows.
+        fitted_rows: a hash of the id and content of each fitted row, to recognise it.
         n_unscored: labelled rows without a score, which no threshold changes.
-        notices: what makes the figures doubtful (see `agreement.notices_on`).
-        at_least: the precision that was asked for; None for other figures.
+        notices: reasons to doubt the figures (see `agreement.notices_on`).
+        at_least: the requested precision; None for other figures.
         n_passed: the number of held-out rows that pass with the threshold.
         bound: with 95% confidence, the precision on rows like the held-out ones is not below this (one-sided
-            and exact, Clopper and Pearson, 1934; rows taken as independent). None where `at_least` is.
+            and exact, Clopper and Pearson, 1934; assumes independent rows). None if `at_least` is None.
     """
 
     judge: str
@@ -126,21 +126,21 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
 
     Args:
         judged_rows: the judge's verdicts joined with labels.
-        by: the figure to maximise; with "precision" the lowest threshold is taken that reaches `at_least`.
-        at_least: the precision that is wanted, 0..1; needed for it, and for no other figure.
+        by: the figure to maximise; "precision" finds the lowest threshold that reaches `at_least`.
+        at_least: the required precision, 0..1; needed for "precision", and not allowed otherwise.
         folds: the number of folds for cross-validation, 2 or more; None: fit on one half of the
             rows and test on the other.
-        threshold: the one that the judge has, which `as_run` and `gain` are about; None: whether a row passed
-            in its run counts.
+        threshold: the judge's current threshold, for `as_run` and `gain`; None: whether a row passed in its
+            run counts.
         label_threshold: the lowest label that means grounded, needed for graded labels.
         resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`).
-        seed: of the split and of the bootstrap.
+        seed: the seed of the split and of the bootstrap.
 
     Raises:
         LabelError: `bad_option` for the verdicts of a panel, for graded labels without a label threshold, and
             for `at_least` without precision or the reverse; `no_threshold`: none reaches the precision;
             `too_few_labels` if a class has fewer groups than there are parts, or the groups do not
-            allow for a split in which every part has rows of both classes.
+            allow a split in which every part has rows of both classes.
     """
     bootstrap = Bootstrap(resamples, seed)
     sample, positive = _rows_to_fit(judged_rows, by, at_least, threshold, label_threshold)
@@ -150,7 +150,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         for train, _ in parts
     ]
     if folds:
-        # The threshold is fitted on all rows; those of the folds show how well this works.
+        # The threshold is fitted on all rows; the thresholds of the folds show how well that works.
         fit_rows = np.arange(positive.size)
         test_rows = fit_rows
     else:
@@ -168,7 +168,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     guess = figures.constant_guess(positive[test_rows], tested.weights)
     bound: float | None = None
     if at_least is not None:
-        # Whoever passes every row has the share of grounded rows as precision.
+        # Passing every row gives the share of grounded rows as precision.
         guess["precision"] = _share_grounded(tested)
         bound = _precision_bound(tested.select(tested.passed))
     fitted_rows = [_row_hash(judged_rows.labelled_rows[place].verdict) for place in fit_rows.tolist()]
@@ -205,7 +205,7 @@ def _rows_to_fit(
     threshold: float | None,
     label_threshold: float | None,
 ) -> tuple[Sample, Bools]:
-    """The labelled rows with a score as columns, and whether each label calls its response grounded.
+    """Turn the labelled rows with a score into columns, with whether each label means grounded.
 
     Raises:
         LabelError: `bad_option`: no threshold can be fitted to these rows with these options.
@@ -217,12 +217,12 @@ def _rows_to_fit(
         )
         raise LabelError("bad_option", message, judged_rows.judge)
     if by == "precision" and at_least is None:
-        raise LabelError("bad_option", "precision needs `at_least`, from 0 to 1", "at_least")
+        raise LabelError("bad_option", "precision needs `at_least`, a number from 0 to 1", "at_least")
     if by != "precision" and at_least is not None:
-        raise LabelError("bad_option", "`at_least` is for precision only", "at_least")
+        raise LabelError("bad_option", "`at_least` applies to precision only: omit it", "at_least")
     sample = sample_of(judged_rows, threshold=threshold, label_threshold=label_threshold).count_unscored(None)
     if sample.positive is None:
-        message = "the labels are graded; give a label threshold to say which of them mean grounded"
+        message = "the labels are grades: pass a label threshold to say which mean grounded"
         raise LabelError("bad_option", f"{judged_rows.judge}: {message}", judged_rows.judge)
     return sample, sample.positive
 
@@ -230,12 +230,12 @@ def _rows_to_fit(
 def _threshold_figure(
     sample: Sample, positive: Bools, by: Criterion, at_least: float | None, bootstrap: Bootstrap
 ) -> Figure:
-    """The threshold fitted to the rows, with its interval.
+    """Fit the threshold to the rows, with its interval.
 
-    It holds all thresholds that are not clearly worse on these rows: whose figure is at most
-    `CLEARLY_WORSE` times the spread of the difference among resamples below the highest. The middle 95% of
-    thresholds fitted to resamples hold the best one less often than that: in 56 to 90% of simulated samples
-    of 50 and 100 rows. They are the interval where a figure is not maximised, but reached.
+    The interval contains all thresholds that are not clearly worse on these rows: their figure is below the
+    highest by at most `CLEARLY_WORSE` times the spread of the difference among resamples. The middle 95% of
+    thresholds fitted to resamples contain the best one less often: in 56% to 90% of simulated samples of
+    50 and 100 rows. They are the interval if a figure is reached, not maximised.
     """
     if at_least is not None:
 
@@ -259,7 +259,7 @@ def _threshold_figure(
     suitable_places = np.flatnonzero(is_suitable).tolist()
     levels, _ = _candidates(sample.scores, positive, by, sample.weights[None, :])
     first_place, last_place = suitable_places[0], suitable_places[-1]
-    # A candidate stands for all thresholds above the level before it, up to its own.
+    # A candidate represents all thresholds above the level before it, up to its own.
     low = levels[first_place - 1] if first_place else 0.0
     high = levels[last_place] if last_place < len(levels) else 1.0
     return Figure(value=threshold, low=min(low, threshold), high=max(high, threshold))
@@ -270,22 +270,22 @@ def _share_grounded(sample: Sample) -> float:
 
 
 def _precision_bound(sample: Sample) -> float:
-    """The lower bound of the share of grounded rows, from as many as their weights are worth (Kish, 1965)."""
+    """Bound the share of grounded rows from below, for the effective number of weighted rows (Kish, 1965)."""
     if not sample.weights.size:
-        return 0.0  # nothing passes, and nothing is proven
+        return 0.0  # nothing passes, so nothing is proven
     effective = float(sample.weights.sum() ** 2 / (sample.weights**2).sum())
     return lower_bound(_share_grounded(sample) * effective, effective)
 
 
 def lower_bound(events: float, n: float, error: float = ONE_SIDED) -> float:
-    """The one-sided exact lower bound of a share, by default at 95%; 0 without observations.
+    """Compute the one-sided exact lower bound of a share, at 95% by default; 0 without observations.
 
-    It is Clopper and Pearson's (1934), as a quantile of the beta distribution.
+    This is Clopper and Pearson's bound (1934), as a quantile of the beta distribution.
 
     Args:
-        events: how many observations it is the share of; need not be whole where observations are weighted.
-        n: all observations.
-        error: the share of the samples in which the bound may be above the true share.
+        events: how many observations are counted; need not be whole if observations are weighted.
+        n: the number of all observations.
+        error: the share of samples in which the bound may exceed the true share.
     """
     if not events:
         return 0.0  # the beta distribution has no such quantile: SciPy gives NaN
@@ -300,17 +300,17 @@ def fit_threshold(
     *,
     at_least: float | None = None,
 ) -> float:
-    """Find the threshold, 0..1, that maximises a figure on these rows; the middle one of several.
+    """Find the threshold, 0..1, that maximises a figure on these rows; if there are several, the middle one.
 
-    It is 0 if everything should pass, and otherwise lies above one score that occurs and not above
+    It is 0 if everything should pass. Otherwise it lies above one score that occurs and not above
     the next: the number with the fewest decimals near the middle of the two.
 
     Args:
         scores: 0..1, shape (rows,), one row or more.
         positive: whether the label calls the response grounded, shape (rows,).
         by: the figure to maximise.
-        weights: how much each row counts, shape (rows,); None: all the same.
-        at_least: what the figure must reach instead; then it is the lowest threshold that does.
+        weights: how much each row counts, shape (rows,); None: equally.
+        at_least: what the figure must reach instead; finds the lowest threshold that reaches it.
 
     Raises:
         LabelError: `no_threshold`: none reaches `at_least`.
@@ -341,7 +341,7 @@ def fit_thresholds(
         at_least: what the figure must reach instead.
 
     Returns:
-        An array of the shape (copies,); NaN where no threshold reaches `at_least`.
+        An array of shape (copies,); NaN where no threshold reaches `at_least`.
     """
     levels, values = _candidates(scores, positive, by, weights)
     n_candidates = values.shape[1]
@@ -359,11 +359,11 @@ def fit_thresholds(
 def _candidates(
     scores: Floats, positive: Bools, by: Criterion, weights: Floats
 ) -> tuple[Sequence[float], Floats]:
-    """The levels of the scores, and a figure for each candidate: a level below which rows fail.
+    """Compute a figure for each candidate threshold: a level of the scores below which rows fail.
 
     Returns:
-        The distinct scores, rising, and an array of the shape (copies, candidates), -1 for undefined figures.
-        The last candidate fails all rows, which no threshold does if the highest score is 1.
+        The distinct scores, rising, and an array of shape (copies, candidates), -1 for undefined figures.
+        The last candidate fails all rows, which no threshold can do if the highest score is 1.
     """
     rounded_scores = [round_score(score) for score in scores.tolist()]
     levels, level_of_row = np.unique(rounded_scores, return_inverse=True)
@@ -371,7 +371,7 @@ def _candidates(
     n_below_level = np.searchsorted(level_of_row[order], np.arange(levels.size + 1))
     failing_grounded = _sums_of_first((weights * positive)[:, order], n_below_level)
     failing_others = _sums_of_first((weights * ~positive)[:, order], n_below_level)
-    # The last place has the sum of all rows.
+    # The last position has the sum of all rows.
     passing_grounded = failing_grounded[:, -1:] - failing_grounded
     passing_others = failing_others[:, -1:] - failing_others
     values = figures.confusion_figures(passing_grounded, passing_others, failing_grounded, failing_others)[by]
@@ -382,7 +382,7 @@ def _candidates(
 
 
 def _sums_of_first(weights: Floats, numbers: NDArray[Any]) -> Floats:
-    """The sums of the first n weights of each copy, for each of the numbers; shape (copies, numbers)."""
+    """Sum the first n weights of each copy, for each of the numbers n; shape (copies, numbers)."""
     sums = np.pad(np.cumsum(weights, axis=1), ((0, 0), (1, 0)))
     return np.asarray(sums[:, numbers])
 
@@ -391,8 +391,8 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
     """Split the rows: once into halves, or once per fold; groups are never divided.
 
     Raises:
-        LabelError: `too_few_labels` if a class has fewer groups than there are parts, or a part to fit on, or
-            a half to test on, has rows of only one class.
+        LabelError: `too_few_labels` if a class has fewer groups than there are parts, or if a part to fit on,
+            or a half to test on, has rows of only one class.
     """
     n_parts = folds or 2
     n_positive = np.unique(sample.groups[positive]).size
@@ -401,36 +401,38 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
     n_rarer = min(n_positive, n_negative)
     if n_rarer < n_parts:
         message = (
-            f"{judge}: {n_parts} parts need {n_parts} independent {rarer_class} rows or more, not {n_rarer}"
+            f"{judge}: {n_parts} parts need {n_parts} or more independent {rarer_class} rows, not {n_rarer}: "
+            "label more rows"
         )
         raise LabelError("too_few_labels", message, judge)
     selection = import_library("sklearn.model_selection")
     splitter = selection.StratifiedGroupKFold(n_splits=n_parts, shuffle=True, random_state=seed)
-    # Of the first argument only the length counts.
+    # Only the length of the first argument matters.
     parts: list[Split] = list(splitter.split(positive, positive, sample.groups))
     if folds:
-        # A single fold may have rows of one class: all folds together are tested.
+        # A single fold may have rows of one class, because all folds are tested together.
         need_both_classes = [train for train, _ in parts]
     else:
         parts = parts[:1]
         need_both_classes = list(parts[0])
     for rows in need_both_classes:
         if positive[rows].all() or not positive[rows].any():
-            message = f"{judge}: no split of the groups gives every part positive and negative rows"
+            fault = "no split of the groups gives every part positive and negative rows"
+            message = f"{judge}: {fault}: label more groups"
             raise LabelError("too_few_labels", message, judge)
     return parts
 
 
 def warnings_on(calibrations: Iterable[Calibration], verdicts: Iterable[Verdict]) -> list[str]:
-    """Warn of thresholds that are applied to what they do not suit.
+    """Warn about thresholds applied to verdicts that they do not suit.
 
     Args:
         calibrations: of any judges.
-        verdicts: of any judges; they are read once, in a stream.
+        verdicts: of any judges, read once as a stream.
 
     Returns:
         A sentence for each calibration whose judge's verdicts come from another prompt, model or library
-        version, with the signatures of both, and one if there are rows among them that it was fitted on.
+        version, with both signatures, and one if they include rows that it was fitted on.
     """
     signatures: dict[str, set[str]] = {}
     n_rows: Counter[str] = Counter()
@@ -451,11 +453,11 @@ def warnings_on(calibrations: Iterable[Calibration], verdicts: Iterable[Verdict]
         if not signatures_of_judge <= set(calibration.signatures):
             fitted = ", ".join(calibration.signatures)
             applied = ", ".join(sorted(signatures_of_judge))
-            warnings.append(f"{threshold} verdicts of {fitted}; these are of {applied}")
+            warnings.append(f"{threshold} verdicts from {fitted}; these are from {applied}")
         if n_fitted_rows[judge]:
             fitted = f"{n_fitted_rows[judge]} of these {n_rows[judge]} rows"
             remedy = 'quote the column "tested" of `groundjudge calibrate`'
-            warnings.append(f"{threshold} {fitted}, on which it looks too good: {remedy}")
+            warnings.append(f"{threshold} {fitted}, on which it looks better than it is: {remedy}")
     return warnings
 
 
@@ -470,7 +472,7 @@ def save_calibrations(path: str | Path, calibrations: Iterable[Calibration]) -> 
 
 
 def read_calibrations(path: str | Path) -> dict[str, Calibration]:
-    """Read a file that `save_calibrations` has written; calibrations by judge name.
+    """Read a file written by `save_calibrations`; return calibrations by judge name.
 
     Raises:
         OSError: the file cannot be read.
@@ -485,12 +487,12 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
 
 
 def _row_hash(verdict: Verdict | BriefVerdict) -> str:
-    """What stands for a row: a hash of its id and, as far as the verdict's key says, of its content."""
+    """Represent a row by a hash of its id and, if the verdict's key has it, of its content."""
     return sha256(f"{verdict.case_id} {verdict.case_hash}".encode()).hexdigest()[:HASH_DIGITS]
 
 
 def _apply_thresholds(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float]) -> Sample:
-    """The sample with each part's test rows judged by the threshold fitted on its other rows."""
+    """Judge each part's test rows by the threshold fitted on its other rows."""
     passed = sample.passed.copy()
     for (_, test_rows), threshold in zip(parts, thresholds, strict=True):
         passed[test_rows] = figures.reaches(sample.scores[test_rows], threshold)
@@ -498,7 +500,7 @@ def _apply_thresholds(sample: Sample, parts: Sequence[Split], thresholds: Sequen
 
 
 def _threshold_at(levels: Sequence[float], place: int) -> float:
-    """The threshold of a candidate: 0 for the first, which passes everything.
+    """Turn a candidate into a threshold: 0 for the first, which passes everything.
 
     Any other lies above the level before it and not above its own: it is the number with the fewest decimals
     near the middle of the two.
@@ -506,11 +508,11 @@ def _threshold_at(levels: Sequence[float], place: int) -> float:
     if place == 0:
         return 0.0
     low = levels[place - 1]
-    # Behind the highest level nothing passes, up to 1.
+    # Above the highest level, nothing passes, up to 1.
     high = levels[place] if place < len(levels) else 1.0
     middle = (low + high) / 2
     for digits in range(1, DIGITS_COMPARED + 1):
         rounded = round(middle, digits)
         if low < rounded <= high:
             return rounded
-    return high  # of two scores that differ in the last digit, the middle may be rounded down
+    return high  # between two scores that differ in the last digit, the middle may be rounded down

@@ -1,14 +1,14 @@
-"""Bounds of a cascade, proven on labelled rows: where may a cheap judge's verdict stand?
+"""Bounds of a cascade, proven on labelled rows: when can a cheap judge decide alone?
 
-Rows are sorted by how sure the cheap judge is, at both ends together. Sets that grow from the surest rows on
-are tested one after the other: is the share of right verdicts in the set the wanted one or more? The first
-set that fails ends the search, so that at most 5% of the searches find one that should have failed: a fixed
-sequence of tests (Maurer, Hothorn and Lehmacher, 1995), which depends on scores only and never on labels.
-Each test is an exact bound (Clopper and Pearson, 1934). It needs independent rows, so that only one row of
-each group counts.
+Rows are sorted by how sure the cheap judge is, at both ends together. Growing sets, starting from the surest
+rows, are tested one after the other: does the share of right verdicts in the set reach the required share?
+The first set that fails ends the search, so at most 5% of searches accept a set that should have failed: a
+fixed sequence of tests (Maurer, Hothorn and Lehmacher, 1995), which depends only on scores, never on labels.
+Each test is an exact bound (Clopper and Pearson, 1934). It needs independent rows, so only one row of each
+group counts.
 
-A small part of the 5% is spent on all rows at once: chance ends a search through many sets now and then even
-if a judge is right everywhere, and the more often the less its scores tell right from wrong.
+A small part of the 5% is spent on all rows at once: chance sometimes ends a search through many sets even if
+a judge is right everywhere, and more often the less its scores separate right from wrong.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score, passes, round_score
 
 STEPS_OF_BOUNDS = 10_000
-"""Bounds have four decimals: rows whose numbers share these are as sure as each other."""
+"""Bounds have four decimals: rows with the same four decimals are equally sure."""
 
 SETS = 20
-"""About how many sets are tested: fewer end a search by chance less often, more make the bounds finer."""
+"""Approximate number of sets to test: fewer rarely end a search by chance, more give finer bounds."""
 
 ERROR_OF_ALL = 0.01
-"""The share of the searches that may find all rows by mistake; the growing sets have the rest of the 5%."""
+"""The share of searches that may accept all rows by mistake; the growing sets get the rest of the 5%."""
 
 MISTAKES_AT_START = 2
-"""How many mistakes the first set may have. If there may be none (29 rows for 0.9, at 5%), chance ends every
-tenth search with a good judge at once; with two (61 rows) every hundredth. Simulated with 400 labels, and a
-judge that is right on 95% of the rows, and a little more often where it is surer."""
+"""How many mistakes the first set may have. With none (29 rows for 0.9, at 5%), chance immediately ends every
+tenth search with a good judge; with two (61 rows), every hundredth. Simulated with 400 labels and a judge
+that is right on 95% of the rows, and slightly more often where it is surer."""
 
 MIN_SHOWN = 10
-"""Of a smaller set it says too little how many verdicts are right."""
+"""In a smaller set, the number of right verdicts says too little."""
 
 NOT_APPLICABLE = -1.0
-"""How sure a judge is of "not applicable" where it has no number for that: less than of any score."""
+"""How sure a judge is of "not applicable" if it has no number for it: less than of any score."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class CascadeRow:
 
     Attributes:
         cheap: the verdict of the cheap judge.
-        strong: that of the strong one; None if there is none.
+        strong: the verdict of the strong judge; None if there is none.
         is_grounded: whether people call the response grounded.
-        number: what bounds are compared with, on their side the nearest number with four decimals; None if
-            there is none.
-        certainty: how sure the cheap judge is; None: it ended in an error, or has no number.
+        number: the number to compare with bounds, with four decimals, rounded towards the threshold; None
+            if there is none.
+        certainty: how sure the cheap judge is; None if it ended in an error or has no number.
     """
 
     cheap: Verdict
@@ -71,7 +71,7 @@ class CascadeRow:
 
     @property
     def is_right(self) -> bool:
-        """Whether the cheap judge says what people say; an error says nothing."""
+        """Whether the cheap judge agrees with people; an error does not."""
         return self.cheap.passed is self.is_grounded
 
     @property
@@ -81,28 +81,28 @@ class CascadeRow:
 
 
 class CascadeCalibration(Frozen):
-    """Where the verdict of a cheap judge may stand, and what that saves on the labelled rows.
+    """When a cheap judge can decide alone, and what that saves on the labelled rows.
 
-    The `accuracy` is proven for further rows. The shares are those of the rows that the bounds were found on.
+    The `accuracy` is proven for further rows. The shares are those on the rows that the bounds were found on.
 
     Attributes:
         judge: the name of the cheap judge.
-        models: the models of the cheap and of the strong judge.
-        accuracy: the proven share of right verdicts among those of the cheap judge that stand: at most 5%
-            of such searches find bounds by mistake.
-        by: what bounds are compared with.
+        models: the models of the cheap judge and the strong judge.
+        accuracy: the proven share of right verdicts among those that the cheap judge decides alone: at most
+            5% of such searches find bounds by mistake.
+        by: the value to compare with the bounds.
         until: the bounds, low and high, as `cascade` takes them.
-        not_applicable_stands: whether "not applicable" of the cheap judge may stand.
-        n: the labelled rows that count and have a verdict of the cheap judge, errors included.
-        n_standing: those of them whose verdict stands with these bounds.
-        n_right: those of these whose verdict is right.
-        saved: the share of the rows about which the strong judge is not asked.
-        standing_right: the share of right verdicts among those that stand.
+        not_applicable_stands: whether the cheap judge's "not applicable" is final.
+        n: the labelled rows that count and have a verdict of the cheap judge, including errors.
+        n_standing: how many of them the cheap judge decides alone with these bounds.
+        n_right: how many of these it decides correctly.
+        saved: the share of rows for which the strong judge is not asked.
+        standing_right: the share of right verdicts among those that the cheap judge decides alone.
         cheap_right: the share of right verdicts if the cheap judge decides every row, on the rows with a
             verdict of both judges.
-        strong_right: if the strong judge does.
-        cascade_right: if the cascade does.
-        counts: by name: `n_error`, the cheap judge's errors, and `n_not_applicable`, both of which are in
+        strong_right: the same if the strong judge decides.
+        cascade_right: the same if the cascade decides.
+        counts: by name: `n_error`, the cheap judge's errors, and `n_not_applicable`, both included in
             `n`; `n_unjudged`, labelled rows without a verdict of the cheap judge, `n_unmatched`, rows without
             one of the strong judge other than an error, and `n_left_out`, rows that do not count: all but one
             of each group, and in a drawn sample some of the strata that were drawn more often than others.
@@ -135,25 +135,25 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     rubric: Rubric | None = None,
     label_threshold: float | None = None,
 ) -> CascadeCalibration:
-    """Find the bounds with which a cheap judge's verdicts stand, and are right as often as is wanted.
+    """Find the bounds within which a cheap judge can decide alone with the required accuracy.
 
     Args:
-        cheap: the verdicts of the cheap judge; of each case the last one counts.
-        strong: those of the strong judge on the same cases. They change no bound, only what is measured.
-        labels: people's labels, which neither judge was built with. Of the rows of a group one counts.
-        accuracy: the share of right verdicts among those that stand, above 0 and below 1.
-        by: what bounds are compared with, see `Cascade`.
-        rubric: the cheap judge's, for probabilities.
+        cheap: the verdicts of the cheap judge; the last one on each case counts.
+        strong: the strong judge's verdicts on the same cases. They don't affect the bounds.
+        labels: people's labels, which neither judge was built with. One row of each group counts.
+        accuracy: the required share of right verdicts among those of the cheap judge, above 0 and below 1.
+        by: the value to compare with the bounds; see `Cascade`.
+        rubric: the cheap judge's rubric, needed for probabilities.
         label_threshold: the lowest label that means grounded, needed for graded labels.
 
     Raises:
-        LabelError: `no_threshold`: no bounds are proven; `bad_option`: for the verdicts of several judges or
-            of votes, graded labels without a label threshold, an accuracy of 0 or 1, and probabilities
+        LabelError: `no_threshold`: no bounds are proven; `bad_option`: for verdicts of several judges or
+            of votes, graded labels without a label threshold, an accuracy of 0 or 1, or probabilities
             without their rubric; `too_few_labels`: no verdict of the cheap judge has a label;
             `unreadable_label`.
     """
     if not 0 < accuracy < 1:
-        raise LabelError("bad_option", f"`accuracy` must lie between 0 and 1, not {accuracy:g}", "accuracy")
+        raise LabelError("bad_option", f"`accuracy` must be between 0 and 1, not {accuracy:g}", "accuracy")
     cheap_verdicts = _single_judge(cheap, "the cheap judge")
     strong_verdicts = _single_judge(strong, "the strong judge")
     (judge,) = cheap_verdicts.judges
@@ -161,14 +161,16 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     for case_id, is_grounded in find_grounded(judge, labels, label_threshold).items():
         if is_grounded is not None:
             grounded[case_id] = is_grounded
-    # Of a file of millions of verdicts only those with a label are kept.
+    # From a file of millions of verdicts, only those with a label are kept.
     all_labelled = [verdict for verdict in cheap_verdicts if verdict.case_id in grounded]
     independent_ids = _independent_ids([verdict.case_id or "" for verdict in all_labelled], labels)
     labelled = [verdict for verdict in all_labelled if verdict.case_id in independent_ids]
     if not labelled:
         raise LabelError("too_few_labels", f"{judge}: no verdict of the cheap judge has a label", judge)
     if any(verdict.votes for verdict in labelled):
-        fault = "its verdicts come from votes, and the members of a cascade are single judges"
+        fault = (
+            "its verdicts come from votes, but the members of a cascade are single judges: use a single judge"
+        )
         raise LabelError("bad_option", f"{judge}: {fault}", judge)
     strong_by_case: dict[str, Verdict] = {}
     for verdict in strong_verdicts:
@@ -188,7 +190,7 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
         )
         rows.append(row)
     standing = find_standing(rows, accuracy)
-    # Of "not applicable" alone there are no bounds.
+    # "Not applicable" alone has no bounds.
     if all(row.number is None for row in standing):
         raise LabelError("no_threshold", _why_none(rows, accuracy, judge), judge)
     left_out = {
@@ -199,11 +201,11 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
 
 
 def _independent_ids(case_ids: Iterable[str], labels: Labels) -> frozenset[str]:
-    """The cases that count: one of each group, and in a drawn sample as many of each stratum as it has rows.
+    """Choose the cases that count: one of each group, and from a drawn sample each stratum by its size.
 
-    The choice depends on a hash of their ids and on nothing else: no verdict or label can influence it. A
-    drawn sample holds some strata more often than the rows that it was drawn from. Its rows are thinned to
-    the lowest of all sampling rates, which makes them a random sample.
+    The choice depends on a hash of their ids alone: no verdict or label can influence it. A drawn sample
+    over-represents some strata. Its rows are thinned to the lowest of all sampling rates, which makes them a
+    random sample.
     """
     id_by_group: dict[str, str] = {}
     for case_id in sorted(case_ids, key=_fraction):
@@ -215,21 +217,21 @@ def _independent_ids(case_ids: Iterable[str], labels: Labels) -> frozenset[str]:
     return frozenset(
         case_id
         for case_id, weight in weights.items()
-        # Of ids this would be smaller the more rows a group has.
+        # With ids, this would be smaller the more rows a group has.
         if _fraction(labels.group_of(case_id)) <= weight / most
     )
 
 
 def _fraction(name: str) -> float:
-    """A number from 0 to 1, made of a name alone: it says nothing about the case."""
-    # An id may hold half of a pair of surrogates, as JSON allows.
+    """Make a number from 0 to 1 from a name alone: it says nothing about the case."""
+    # An id may contain half of a surrogate pair, as JSON allows.
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8]) / 2**64
 
 
 def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[CascadeRow]:
-    """Return the largest set of the surest rows that is proven to be right as often as is wanted.
+    """Return the largest set of the surest rows that is proven to have the required accuracy.
 
-    Rows of one certainty stay together. () if nothing is proven.
+    Rows with the same certainty stay together. () if nothing is proven.
     """
     ranked = _rank(rows)
     sets = _nested_sets(ranked)
@@ -243,7 +245,7 @@ def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[Casca
         if is_due or (growing and rows_set.is_whole):
             growing.append(rows_set)
             next_size = rows_set.size + step
-    if not growing:  # so few labels are tested once, with all of the 5%
+    if not growing:  # with so few labels there is one test, with all of the 5%
         return ranked[: _last_proven(whole, accuracy, ONE_SIDED)]
     size = max(
         _last_proven(growing, accuracy, ONE_SIDED - ERROR_OF_ALL),
@@ -254,8 +256,8 @@ def find_standing(rows: Iterable[CascadeRow], accuracy: float) -> Sequence[Casca
 
 @cache
 def fewest_rows(accuracy: float, n_mistakes: int = 0, error: float = ONE_SIDED) -> int:
-    """Return the fewest rows, with this number of mistakes among them, that prove an accuracy."""
-    # Even without a mistake, fewer rows never prove it: accuracy**n must not exceed the error.
+    """Return the minimum number of rows that prove an accuracy with this number of mistakes."""
+    # Even without a mistake, fewer rows cannot prove it: accuracy**n must not exceed the error.
     n = max(n_mistakes + 1, ceil(log(error) / log(accuracy)))
     while lower_bound(n - n_mistakes, n, error) < accuracy:
         n += 1
@@ -268,7 +270,7 @@ class _Set(NamedTuple):
     Attributes:
         size: how many rows.
         n_right: how many of their verdicts are right.
-        is_whole: whether it is all that is sure of a score, or all.
+        is_whole: whether it is all rows that are sure of a score, or all rows.
     """
 
     size: int
@@ -277,7 +279,7 @@ class _Set(NamedTuple):
 
 
 def _nested_sets(ranked: Sequence[CascadeRow]) -> Sequence[_Set]:
-    """Return the sets of the surest rows that do not divide rows of one certainty, the smallest first."""
+    """Return the sets of the surest rows, smallest first, that keep rows with the same certainty together."""
     sets: list[_Set] = []
     n_right = 0
     for size, row in enumerate(ranked, 1):
@@ -295,7 +297,7 @@ def _last_proven(sets: Iterable[_Set], accuracy: float, error: float) -> int:
     size = 0
     for rows_set in sets:
         if rows_set.size < n_fewest:
-            continue  # too small to prove anything, and so not a test
+            continue  # too small to prove anything, so not a test
         if lower_bound(rows_set.n_right, rows_set.size, error) < accuracy:
             break
         size = rows_set.size
@@ -303,7 +305,7 @@ def _last_proven(sets: Iterable[_Set], accuracy: float, error: float) -> int:
 
 
 def _bounds_of(standing: Iterable[CascadeRow], by: By) -> tuple[Bounds, bool]:
-    """Return the bounds of a set of rows, and whether "not applicable" may stand."""
+    """Return the bounds of a set of rows, and whether "not applicable" is final."""
     low: float | None = None
     high: float | None = None
     # In a probability, "not applicable" is counted as passing.
@@ -321,24 +323,24 @@ def _bounds_of(standing: Iterable[CascadeRow], by: By) -> tuple[Bounds, bool]:
 
 
 def _single_judge(verdicts: Iterable[Verdict], who: str) -> LatestVerdicts:
-    """The verdicts that count, of a single judge.
+    """Return the verdicts of a single judge that count.
 
     Raises:
-        LabelError: `bad_option`: there is none, or there are several judges.
+        LabelError: `bad_option`: there is no judge, or there are several.
     """
     latest = latest_verdicts(verdicts)
     if len(latest.judges) != 1:
         judges = ", ".join(latest.judges) if latest.judges else "no judge"
-        raise LabelError("bad_option", f"{who}: verdicts of one judge are needed, not of {judges}", who)
-    return latest.select(latest.judges)  # without the rows that are nobody's
+        raise LabelError("bad_option", f"{who}: pass the verdicts of one judge, not of {judges}", who)
+    return latest.select(latest.judges)  # without the rows that belong to no judge
 
 
 Number = Callable[[Verdict], tuple[float | None, float | None]]
-"""From a verdict to the number that bounds are compared with, and to how sure the judge is."""
+"""From a verdict to the number to compare with bounds, and to how sure the judge is."""
 
 
 def _numbers(verdicts: Sequence[Verdict], by: By, rubric: Rubric | None) -> Number:
-    """Make the function from a verdict to its number and its certainty.
+    """Make a function from a verdict to its number and its certainty.
 
     Raises:
         LabelError: `bad_option`: the verdicts have several thresholds, or probabilities lack their rubric.
@@ -364,7 +366,7 @@ def _numbers(verdicts: Sequence[Verdict], by: By, rubric: Rubric | None) -> Numb
 
 
 def _numbers_by_score(verdicts: Sequence[Verdict]) -> Number:
-    """Make the function from a verdict to its score, and to how far that is from the threshold, 0..1.
+    """Make a function from a verdict to its score, and to its distance from the threshold, 0..1.
 
     Raises:
         LabelError: `bad_option`: the verdicts have several thresholds.
@@ -377,13 +379,17 @@ def _numbers_by_score(verdicts: Sequence[Verdict]) -> Number:
             passing_scores.append(round_score(score))
         elif score is not None:
             failing_scores.append(round_score(score))
-    # Verdicts do not say what their threshold was: it lies between these two, and no bound may be beyond it.
+    # Verdicts do not include their threshold: it lies between these two, and no bound may be beyond it.
     lowest_passing = min(passing_scores, default=1.0)
     highest_failing = max(failing_scores, default=0.0)
     if passing_scores and failing_scores and highest_failing >= lowest_passing:
         judge = verdicts[0].judge
         fault = f"{highest_failing:g} fails and {lowest_passing:g} passes"
-        raise LabelError("bad_option", f"{judge}: the verdicts have several thresholds: {fault}", judge)
+        raise LabelError(
+            "bad_option",
+            f"{judge}: the verdicts have several thresholds: {fault}; judge them with one",
+            judge,
+        )
 
     middle = (highest_failing + lowest_passing) / 2
 
@@ -407,33 +413,35 @@ def _check_threshold(verdicts: Iterable[Verdict], rubric: Rubric) -> None:
     for verdict in verdicts:
         score = deciding_score(verdict)
         if score is not None and verdict.passed is not passes(score, rubric.threshold):
-            fault = f"its run had another threshold than its file, {rubric.threshold:g}: {score:g} "
+            fault = f"its run used a threshold other than its file's {rubric.threshold:g}: {score:g} "
             fault += "passed" if verdict.passed else "failed"
-            message = f"{verdict.judge}: {fault}; set `threshold` in the prompt file, and judge with that"
+            message = (
+                f"{verdict.judge}: {fault}; set `threshold` in the prompt file, and judge with that file"
+            )
             raise LabelError("bad_option", message, verdict.judge)
 
 
 def _on_its_side(number: float, verdict: Verdict) -> float:
-    """The next number with four decimals that, as a bound on this side of the threshold, includes it."""
+    """Round to four decimals so that, as a bound on this side of the threshold, it includes the number."""
     steps = round_score(number * STEPS_OF_BOUNDS)
     return (floor(steps) if verdict.passed else ceil(steps)) / STEPS_OF_BOUNDS
 
 
 def _rank(rows: Iterable[CascadeRow]) -> Sequence[CascadeRow]:
-    """The rows of which the cheap judge says how sure it is, the surest first."""
+    """Return the rows for which the cheap judge says how sure it is, surest first."""
     certain = [row for row in rows if row.certainty is not None]
     return sorted(certain, key=lambda row: -(row.certainty or 0.0))
 
 
 def _why_none(rows: Sequence[CascadeRow], accuracy: float, judge: str) -> str:
-    """Say that nothing is proven, and how right the judge is where it is most sure."""
+    """Say that nothing is proven, and how often the judge is right where it is most sure."""
     fault = f"{judge}: no threshold reaches {accuracy:.2f} with {len(rows)} labels"
     sets = _nested_sets(_rank(rows))
     if not sets:
         return f"{fault}: no verdict of the cheap judge says how sure it is"
     surest = next((rows_set for rows_set in sets if rows_set.size >= MIN_SHOWN), sets[-1])
-    share = f"{surest.n_right / surest.size:.0%} of the {surest.size} rows of which it is most sure"
-    return f"{fault}: it is right on {share}, and {fewest_rows(accuracy)} without a mistake would prove it"
+    share = f"{surest.n_right / surest.size:.0%} of the {surest.size} rows that it is most sure of"
+    return f"{fault}: it is right on {share}; {fewest_rows(accuracy)} without a mistake would prove it"
 
 
 def _measure(
@@ -443,7 +451,7 @@ def _measure(
     by: By,
     left_out: Mapping[str, int],
 ) -> CascadeCalibration:
-    """Measure what the rows that stand save, and how right the cascade is."""
+    """Measure what the rows that the cheap judge decides save, and how often the cascade is right."""
     until, not_applicable_stands = _bounds_of(standing, by)
     standing_ids = {row.cheap.case_id for row in standing}
     matched = [row for row in rows if row.strong is not None and row.strong.status != "error"]
@@ -479,6 +487,6 @@ def _measure(
 
 
 def _models(verdicts: Iterable[Verdict | None]) -> str:
-    """The names of the models of verdicts."""
+    """Name the models of verdicts."""
     names = {verdict.model for verdict in verdicts if verdict is not None and verdict.model}
     return ", ".join(sorted(names)) if names else "?"

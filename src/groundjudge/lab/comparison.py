@@ -38,13 +38,13 @@ class Comparison(Frozen):
 
     Attributes:
         first: the name of the first judge.
-        second: the name of the second judge, the same where prompts or models are compared.
-        n: cases with a score from both. The pass rate and the mean score are computed from these.
-        n_labelled: those of them that have a label. All other figures are computed from these.
-        n_first_only: cases that only the first gave a score.
-        n_second_only: cases that only the second gave a score.
-        n_neither: cases that neither gave a score: errors, nothing to judge, missing inputs.
-        n_changed: cases whose content differs between the two under one id; they are left out.
+        second: the name of the second judge; the same if prompts or models are compared.
+        n: cases scored by both. The pass rate and the mean score are computed from these.
+        n_labelled: how many of them have a label. All other figures are computed from these.
+        n_first_only: cases scored only by the first.
+        n_second_only: cases scored only by the second.
+        n_neither: cases scored by neither: errors, nothing to judge, missing inputs.
+        n_changed: cases with the same id but different content; they are left out.
         n_groups: how many independent groups the n cases belong to.
         same_outcome: the share of the n cases that passed with both or with neither, 0..1; None if
             there are none.
@@ -52,18 +52,18 @@ class Comparison(Frozen):
             `figures.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
         clear: the names of the differences that are not 0, corrected for their number (see
-            `figures.clear_differences`); none of figures on too few rows (see `figures.few_rows_notice`).
-        bounds: each difference if the cases without a score were the worst for the second judge, wrong for it
-            and right for the first, and if they were the best. A case without a label is wrong if it does
-            not pass. None where it is undefined. Without the mean score, which is of cases with a score only.
-            Empty if both gave all cases that they judged a score.
-        as_run: the same figures of the first and of the second on the rows of `bounds`, where cases without a
+            `figures.clear_differences`); never those on too few rows (see `figures.few_rows_notice`).
+        bounds: each difference if the cases without a score were the worst for the second judge (wrong for it
+            and right for the first), and if they were the best. A case without a label is wrong if it does
+            not pass. None where undefined. It omits the mean score, which only covers cases with a score.
+            Empty if both scored all cases that they judged.
+        as_run: the same figures of the first and the second on the rows of `bounds`, where cases without a
             score count as in their runs: "not applicable" passes and an error does not. Empty if `bounds` is.
         n_first_right: labelled cases on which only the first is right.
-        n_second_right: those on which only the second is.
-        p: of McNemar's test of these two numbers (mid-p); None without positive labels, and for groups of
-            cases, because the test takes cases as independent.
-        notices: what makes the differences doubtful (see `agreement.notices_on`).
+        n_second_right: labelled cases on which only the second is right.
+        p: the p of McNemar's test on these two numbers (mid-p); None without positive labels, and for groups
+            of cases, because the test assumes independent cases.
+        notices: reasons to doubt the differences (see `agreement.notices_on`).
     """
 
     first: str
@@ -101,13 +101,13 @@ def compare(  # noqa: PLR0913  each option changes the figures
 
     Args:
         first: the verdicts of one judge.
-        second: those of another judge, or of the same with another prompt or model.
-        labels: human labels, if there are any; their groups count even for unlabelled cases.
-        thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed
+        second: the verdicts of another judge, or of the same one with another prompt or model.
+        labels: human labels, if any; their groups count even for unlabelled cases.
+        thresholds: for each judge, the lowest score, 0..1, that passes; None: whether a row passed
             in its run counts.
         label_threshold: the lowest label that means grounded, for graded labels.
         resamples: how many bootstrap resamples to draw for the intervals.
-        seed: of the bootstrap.
+        seed: the seed of the bootstrap.
 
     Raises:
         LabelError: `bad_option` if either side does not come from exactly one judge;
@@ -165,7 +165,7 @@ def compare_matched(
         as_run=as_run,
         n_first_right=n_first_right,
         n_second_right=n_second_right,
-        # The test takes cases as independent.
+        # The test assumes independent cases.
         p=mcnemar(n_first_right, n_second_right, n_labelled) if n_groups == cases.n else None,
         notices=notices_on(labelled.scored[0], {}, labels),
     )
@@ -176,8 +176,8 @@ class _SamplePair:
     """Two judges on the same cases.
 
     Attributes:
-        all_cases: the sample of either, with the cases without a score.
-        scored: the cases that both gave a score.
+        all_cases: the sample of each, including cases without a score.
+        scored: the cases that both scored.
     """
 
     all_cases: tuple[Sample, Sample]
@@ -185,15 +185,15 @@ class _SamplePair:
 
     @classmethod
     def of(cls, first: Sample, second: Sample) -> _SamplePair:
-        """Leave out the cases that either judge did not score."""
-        # In a paired comparison a case counts for both judges, or for neither.
+        """Leave out cases that either judge did not score."""
+        # In a paired comparison, a case counts for both judges or for neither.
         is_scored = first.is_scored & second.is_scored
         return cls((first, second), (first.select(is_scored), second.select(is_scored)))
 
     def without_labels(self) -> _SamplePair:
-        """The same, where labels have said what is right and are not needed any more."""
+        """Return the same, without labels that have already said what is right."""
         first, second = self.scored
-        # With them, pseudo-rows would be of two classes, which figures without labels do not have.
+        # Labels would put pseudo-rows into two classes, which figures without labels do not have.
         return replace(self, scored=(replace(first, positive=None), replace(second, positive=None)))
 
     @property
@@ -203,7 +203,7 @@ class _SamplePair:
 
     @property
     def has_unscored(self) -> bool:
-        """Whether there are cases that either judge did not score."""
+        """Whether either judge left a case without a score."""
         return not all(sample.is_scored.all() for sample in self.all_cases)
 
     @property
@@ -215,7 +215,7 @@ class _SamplePair:
         return float((first.passed == second.passed).mean())
 
     def count_right(self) -> tuple[int, int, int]:
-        """How often only the first judge is right, and only the second, and how many labels there are."""
+        """Count how often only the first judge is right, how often only the second, and the labels."""
         first, second = self.scored
         if first.positive is None:
             return 0, 0, 0
@@ -226,7 +226,7 @@ class _SamplePair:
         return only_first, only_second, self.n
 
     def bounds(self, statistics: SampleStatistics) -> dict[str, Bounds]:
-        """Each difference if the cases without a score were the worst and the best for the second judge."""
+        """Compute each difference if cases without a score were worst and best for the second judge."""
         if not self.has_unscored:
             return {}
         first, second = self.all_cases
@@ -242,7 +242,7 @@ class _SamplePair:
         return bounds
 
     def as_run(self, statistics: SampleStatistics) -> dict[str, Bounds]:
-        """Each figure of both judges on the rows of `bounds`, which count as in their runs."""
+        """Compute each figure of both judges on the rows of `bounds`, counted as in their runs."""
         if not self.has_unscored:
             return {}
         first, second = self.all_cases
@@ -256,12 +256,12 @@ class _SamplePair:
 
 @dataclass(frozen=True)
 class _ResampledFigures:
-    """Figures of two judges by name, and how they vary.
+    """The figures of two judges by name, and how they vary.
 
     Attributes:
         values: the figure of the first judge and of the second.
-        differences: the second's minus the first's, and the same of each resample.
-        differences_on_enough_rows: those of cases that are not too few for an interval.
+        differences: the second's minus the first's, and the same for each resample.
+        differences_on_enough_rows: those with enough cases for an interval.
     """
 
     values: Mapping[str, tuple[float | None, float | None]]
@@ -294,8 +294,8 @@ class LabelledCases:
 
     Attributes:
         ids: of the cases.
-        judged: the rows of either judge.
-        samples: the same as columns.
+        judged: the rows of each judge.
+        samples: the same rows as columns.
     """
 
     ids: Sequence[str]
@@ -311,12 +311,12 @@ def label_cases(
 ) -> LabelledCases | None:
     """Find the cases with a label for both judges; None without such cases.
 
-    Where each judge has labels of its own, one may lack some.
+    If each judge has its own labels, one may lack some.
 
     Args:
         matched: the verdicts of both sides.
-        labels: people's.
-        thresholds: for each side the lowest score that passes; None: as in its run.
+        labels: people's labels.
+        thresholds: for each side, the lowest score that passes; None: as in its run.
         label_threshold: the lowest label that means grounded.
 
     Raises:
@@ -348,7 +348,7 @@ def _rows_by_case(judged_rows: JudgedRows) -> dict[str, LabelledVerdict]:
 def _select_cases(
     judged_rows: JudgedRows, rows: Mapping[str, LabelledVerdict], case_ids: Iterable[str]
 ) -> JudgedRows:
-    """The rows of some cases in their order, whether they have a score or not."""
+    """Return the rows of some cases in their order, with or without a score."""
     labelled_rows = tuple(rows[case_id] for case_id in case_ids)
     return replace(judged_rows, labelled_rows=labelled_rows, unscored_rows=())
 
@@ -359,7 +359,7 @@ def _all_cases(
     thresholds: tuple[float | None, float | None],
     labelled_cases: LabelledCases | None,
 ) -> tuple[Sample, Sample]:
-    """The samples of either judge on the cases of both, labelled or not."""
+    """Return each judge's sample on the cases of both, labelled or not."""
     case_ids = [verdict.case_id or "" for verdict in sides[0]]
     groups = [labels.group_of(case_id) for case_id in case_ids]
     first = unlabelled_sample(sides[0], groups, thresholds[0])
@@ -373,15 +373,15 @@ def _all_cases(
 
 
 def _label_cases(case_ids: Sequence[str], labelled_ids: Sequence[str], sample: Sample) -> Bools | None:
-    """Whether the label calls each case grounded, which one without a label is taken to be.
+    """Say whether the label calls each case grounded; a case without a label counts as grounded.
 
     Args:
-        case_ids: of the cases.
-        labelled_ids: the ids of those with a label.
-        sample: of these.
+        case_ids: the ids of the cases.
+        labelled_ids: the ids of the cases with a label.
+        sample: the sample of these.
     """
     if sample.positive is None:
         return None
-    # So "wrong" counts a case without a score and a label as not passed, and "right" as passed.
+    # So "wrong" counts a case with neither score nor label as not passed, and "right" as passed.
     label_by_case = dict(zip(labelled_ids, sample.positive.tolist(), strict=True))
     return np.array([label_by_case.get(case_id, True) for case_id in case_ids], dtype=np.bool_)

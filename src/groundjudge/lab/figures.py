@@ -1,15 +1,15 @@
 """Figures of agreement between a judge and human labels, with confidence intervals.
 
 "Positive" means that the label calls a response grounded, "passed" that the judge does. Inside this
-package NaN marks a figure that is undefined for the given rows; `Figure` has None in its place.
+package, NaN marks a figure that is undefined for the given rows; `Figure` has None in its place.
 
 Each figure is computed by one function, from weights of the shape (copies, rows): how often each row counts
 in each of several weighted copies of the same rows. The point estimate is the copy in which every row
-counts once, and the resamples of the bootstrap are thousands of others. That is why the figures are not
-scikit-learn's, which would take minutes; the tests compare them with it.
+counts once; the bootstrap's resamples are thousands of other copies. That is why the figures don't use
+scikit-learn, which would take minutes; the tests compare them with it.
 
-A plain bootstrap draws from the given rows alone, so that a judge that made no mistake among forty rows
-never makes one in any resample: its intervals are too narrow, or have no width at all. Here `add_pseudo_rows`
+A plain bootstrap draws from the given rows alone, so a judge without a mistake among forty rows makes none
+in any resample: its intervals are too narrow, or have no width at all. Here `add_pseudo_rows`
 adds rows in which every kind of mistake occurs, and `Bootstrap` gives all of them random weights.
 """
 
@@ -30,24 +30,24 @@ from groundjudge.verdict import Finite, Frozen, deciding_score, passes
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
-# How a labelled row without a score counts, an error or "not applicable": as a mistake of the judge, as none,
-# or as it passed in its run, where "not applicable" passes and an error does not.
+# How a labelled row without a score (an error or "not applicable") counts: as the judge's mistake, as right,
+# or as in its run, where "not applicable" passes and an error does not.
 Unscored: TypeAlias = Literal["wrong", "right", "as-run"]
 
-# Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows).
+# Computes figures by name, each of shape (copies,), from weights of shape (copies, rows).
 Statistics: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
-# The value of each figure, by name, followed by its resampled values; shape (1 + resamples,).
+# Each figure's value, by name, followed by its resampled values; shape (1 + resamples,).
 Draws: TypeAlias = Mapping[str, Floats]
 
 CONFIDENCE = 0.95
-# How many bootstrap resamples are drawn by default.
+# The default number of bootstrap resamples.
 RESAMPLES = 2000
 
 # The rows that pseudo-rows add up to: half a row in each cell of a confusion matrix.
 PSEUDO_ROWS = 2.0
 
-# The figures that get Wilson's interval, and the lowest value of each; the highest is 1. ROC AUC is a share
-# of pairs. The weighted kappa gets it because percentiles cover too rarely where most labels are the same.
+# The figures with Wilson's interval, and the lowest value of each; the highest is 1. ROC AUC is a share of
+# pairs. The weighted kappa is here because percentiles cover too rarely if most labels are the same.
 WILSON: Mapping[str, float] = {
     "recall_not_grounded": 0.0,
     "precision_not_grounded": 0.0,
@@ -60,22 +60,22 @@ WILSON: Mapping[str, float] = {
     "weighted_kappa": -1.0,
 }
 
-# What a guess gets in figures that show whether scores and labels run in opposite directions.
+# A guess's value for the figures that show whether scores and labels run in opposite directions.
 GUESS: Mapping[str, float] = {"roc_auc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
 
-# Intervals cover too rarely below these numbers of independent groups: of all; of all where scores matter,
-# for correlations and fitted thresholds; and of either class (simulated: tests/lab/test_coverage.py).
+# Intervals cover too rarely below these numbers of independent groups: overall; overall if scores matter,
+# for correlations and fitted thresholds; and in either class (simulated: tests/lab/test_coverage.py).
 FEW_GROUPS = 20
 FEW_WITH_SCORES = 50
 FEW_IN_CLASS = 10
 
-# A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant.
+# A smaller variance, of scores or of ranks as shares, is rounding error: the values are constant.
 MIN_VARIANCE = 1e-12
 
 # A narrower interval is rounding error: nothing varies.
 MIN_WIDTH = 1e-9
 
-# How many bootstrap weights (8 bytes each) are held in memory at once.
+# How many bootstrap weights (8 bytes each) to keep in memory at once.
 MAX_WEIGHTS = 1_000_000
 
 
@@ -84,9 +84,9 @@ class Figure(Frozen):
 
     Attributes:
         value: the point estimate; None if the figure is undefined for the rows.
-        low: the lower end of the interval; None if there is no interval: for a single group, and where
-            nothing varies, as with scores that are all the same.
-        high: its upper end; None if there is no interval.
+        low: the lower end of the interval; None without an interval: for a single group, and if nothing
+            varies, such as when all scores are the same.
+        high: the upper end; None without an interval.
     """
 
     value: Finite | None = None
@@ -99,7 +99,7 @@ class SamplingDesign:
     """How rows of a drawn sample count (see `lab.sample`).
 
     Attributes:
-        weights: how much each row counts: one over its probability, scaled to 1 on average; shape (rows,).
+        weights: how much each row counts: the inverse of its probability, 1 on average; shape (rows,).
         strata: the stratum of each row, within which it is resampled; shape (rows,).
     """
 
@@ -108,7 +108,7 @@ class SamplingDesign:
 
     @classmethod
     def of_rows(cls, rows: Iterable[LabelledVerdict]) -> SamplingDesign | None:
-        """The design of the rows of a drawn sample; None if they are of none."""
+        """Return the design of the rows of a drawn sample; None for other rows."""
         drawn_rows = [row.drawn_row for row in rows if row.drawn_row]
         if not drawn_rows:
             return None
@@ -117,14 +117,14 @@ class SamplingDesign:
         return cls(weights / weights.mean(), strata)
 
     def select(self, rows: NDArray[Any]) -> SamplingDesign:
-        """The design of some of the rows, by a boolean mask or by an array of indices."""
+        """Select the design of some rows by a boolean mask or an array of indices."""
         weights = self.weights[rows]
         if weights.size:
             weights = weights / weights.mean()
         return SamplingDesign(weights, self.strata[rows])
 
     def reweight(self, random_weights: Floats) -> Floats:
-        """Random weights of the rows, among which each stratum keeps its part; shape (copies, rows)."""
+        """Scale random weights so that each stratum keeps its share; shape (copies, rows)."""
         stratum_of_row = np.unique(self.strata, return_inverse=True)[1]
         # Which stratum each row is in, as 1.0 among zeros; shape (rows, strata).
         membership = np.eye(stratum_of_row.max() + 1)[stratum_of_row]
@@ -136,21 +136,21 @@ class SamplingDesign:
 
 @dataclass(frozen=True)
 class Sample:
-    """Labelled verdicts as columns; all arrays have the shape (rows,).
+    """Labelled verdicts as columns; all arrays have shape (rows,).
 
-    In a sample that `add_pseudo_rows` made, `scores`, `passed` and `positive` go on with the pseudo-rows,
-    which have no group and no grade.
+    In a sample made by `add_pseudo_rows`, the pseudo-rows follow in `scores`, `passed` and `positive`;
+    they have no group and no grade.
 
     Attributes:
-        scores: the scores that decide, 0..1: the judge's headline scores, or those of the weakest parts. NaN
+        scores: the deciding scores, 0..1: the judge's headline scores, or those of the weakest parts. NaN
             for a row without a score; `count_unscored` replaces these.
         passed: whether the judge calls the response grounded.
         groups: the group of each row: rows with the same group are not independent.
         positive: whether the label does; None without labels, and for graded labels without a label
             threshold.
         graded: the labels if they are graded, otherwise None.
-        design: how rows of a drawn sample count; None: all the same.
-        prior: how much each pseudo-row weighs, shape (pseudo-rows,).
+        design: how rows of a drawn sample count; None: equally.
+        prior: the weight of each pseudo-row, shape (pseudo-rows,).
     """
 
     scores: Floats
@@ -179,7 +179,7 @@ class Sample:
         return ~np.isnan(self.scores)
 
     def select(self, rows: NDArray[Any]) -> Sample:
-        """Select rows by a boolean mask or by an array of indices."""
+        """Select rows by a boolean mask or an array of indices."""
         return Sample(
             scores=self.scores[rows],
             passed=self.passed[rows],
@@ -190,9 +190,9 @@ class Sample:
         )
 
     def count_unscored(self, rule: Unscored | None) -> Sample:
-        """Leave out rows without a score, for None, or give them the score and outcome that they count with.
+        """Leave out rows without a score (None), or give them the score and outcome that they count with.
 
-        Without labels, "wrong" is the score 0, not passed, and "right" the score 1, passed.
+        Without labels, "wrong" means a score of 0 that does not pass, and "right" a score of 1 that passes.
         """
         if rule is None:
             return self.select(self.is_scored)
@@ -201,7 +201,7 @@ class Sample:
             right_outcomes = np.ones_like(self.passed)
         right_scores = right_outcomes.astype(np.float64)
         if self.graded is not None:
-            right_scores = _rescale(self.graded)  # nobody says where a scale of grades begins and ends
+            right_scores = _rescale(self.graded)  # the ends of a scale of grades are unknown
         scores_and_outcomes = {
             "wrong": (1 - right_scores, ~right_outcomes),
             "right": (right_scores, right_outcomes),
@@ -228,10 +228,10 @@ class Sample:
 
         Recall, precision and F1 of both classes (recall of what is not grounded is the specificity), balanced
         accuracy (the mean of the two recalls), macro-F1 (the mean of the two F1), accuracy, Cohen's
-        unweighted kappa, ROC AUC, and of scores and grades Spearman's correlation. Without rows nothing is
-        defined. Balanced accuracy, macro-F1, kappa and ROC AUC need labels of both classes, recall a row of
-        its class, precision a row that passed (of what is not grounded: that did not), F1 either of these,
-        and Spearman's correlation scores and grades that are not constant.
+        unweighted kappa, ROC AUC, and Spearman's correlation of scores and grades. Without rows, nothing is
+        defined. Balanced accuracy, macro-F1, kappa and ROC AUC need labels of both classes; recall a row
+        of its class; precision a row that passed (for what is not grounded: that did not); F1 either of
+        these; and Spearman's correlation needs scores and grades that vary.
         """
         undefined = np.full(len(weights), nan)
         if self.positive is None:
@@ -243,7 +243,7 @@ class Sample:
         figures = confusion_figures(*cells)
         figures["roc_auc"] = roc_auc
         figures["spearman"] = undefined
-        # Pseudo-rows have no grade, so that the correlation is of the rows alone.
+        # Pseudo-rows have no grade, so the correlation covers the rows alone.
         n_rows = self.groups.size
         if self.graded is not None and n_rows > 0:
             row_weights = weights[:, :n_rows]
@@ -252,12 +252,12 @@ class Sample:
         return figures
 
     def values(self, statistics: SampleStatistics) -> dict[str, float]:
-        """Compute figures in which every row counts once; NaN where one is undefined."""
+        """Compute figures in which every row counts once; NaN where undefined."""
         figures = statistics(self, self.weights[None, :])
         return {name: float(value[0]) for name, value in figures.items()}
 
 
-# Computes figures of a sample; see `Statistics`.
+# Computes the figures of a sample; see `Statistics`.
 SampleStatistics: TypeAlias = Callable[[Sample, Floats], Mapping[str, Floats]]
 
 
@@ -267,8 +267,8 @@ def unlabelled_sample(
     """Turn verdicts into columns.
 
     Args:
-        verdicts: those without a score have NaN in its place.
-        groups: the group of each.
+        verdicts: the verdicts; a missing score becomes NaN.
+        groups: the group of each verdict.
         threshold: the lowest score, 0..1, that passes; None: whether a row passed in its run counts.
     """
     scores = [deciding_score(verdict) for verdict in verdicts]
@@ -281,7 +281,7 @@ def unlabelled_sample(
 
 
 def passes_at(threshold: float | None, verdict: BriefVerdict) -> bool:
-    """Whether a verdict passes: with a threshold by its deciding score, with None as in its run."""
+    """Say whether a verdict passes: by its deciding score with a threshold, as in its run with None."""
     score = deciding_score(verdict)
     if threshold is None or score is None:
         return bool(verdict.passed)
@@ -289,20 +289,20 @@ def passes_at(threshold: float | None, verdict: BriefVerdict) -> bool:
 
 
 def reaches(values: Floats, threshold: float) -> Bools:
-    """Which scores or labels reach a threshold; shape as the values."""
+    """Say which scores or labels reach a threshold; same shape as the values."""
     return np.array([passes(value, threshold) for value in values.tolist()], dtype=np.bool_)
 
 
 def constant_guess(positive: Bools, weights: Floats | None = None) -> dict[str, float]:
-    """Compute the constant-guess baseline: the best figures of giving every row the same answer.
+    """Compute the constant-guess baseline: the best figures from giving every row the same answer.
 
-    With p the share of positive labels, accuracy is max(p, 1 - p) (the majority class) and F1 is
-    2p / (1 + p) (all positive), of what is not grounded the same with 1 - p. Macro-F1 is half of the higher
-    one. Balanced accuracy and ROC AUC are 0.5 and kappa is 0 for either guess.
+    If p is the share of positive labels, accuracy is max(p, 1 - p) (the majority class) and F1 is
+    2p / (1 + p) (all positive), or the same with 1 - p for what is not grounded. Macro-F1 is half of the
+    higher one. Balanced accuracy and ROC AUC are 0.5 and kappa is 0 for either guess.
 
     Args:
         positive: whether the label calls the response grounded, shape (rows,), one row or more.
-        weights: how much each row counts, shape (rows,); None: all the same.
+        weights: how much each row counts, shape (rows,); None: equally.
     """
     share = float(np.average(positive, weights=weights))
     f1 = 2 * share / (1 + share)
@@ -320,11 +320,11 @@ def constant_guess(positive: Bools, weights: Floats | None = None) -> dict[str, 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The Bayesian bootstrap of groups (Rubin, 1981): each group gets a random weight, with all of its rows.
+    """The Bayesian bootstrap of groups (Rubin, 1981): each group gets a random weight for all its rows.
 
     Attributes:
-        resamples: how many are drawn.
-        seed: of the random generator; the same seed gives the same intervals.
+        resamples: how many resamples to draw.
+        seed: the seed of the random generator; the same seed gives the same intervals.
     """
 
     resamples: int = RESAMPLES
@@ -342,11 +342,11 @@ class Bootstrap:
         Args:
             statistics: computes the figures from the weights of rows and pseudo-rows.
             groups: the group of each row, shape (rows,).
-            prior: how much each pseudo-row weighs, shape (pseudo-rows,).
-            design: how the rows of a drawn sample count; None: all the same.
+            prior: the weight of each pseudo-row, shape (pseudo-rows,).
+            design: how the rows of a drawn sample count; None: equally.
         """
         row_weights = np.ones(groups.size) if design is None else design.weights
-        # The figures themselves are those of the rows alone: pseudo-rows weigh nothing.
+        # The figures themselves use the rows alone: pseudo-rows weigh nothing.
         weights = np.concatenate([row_weights, np.zeros(prior.size)])
         batches = [statistics(weights[None, :])]
         for random_weights in self._random_weights(groups, prior, design):
@@ -369,7 +369,7 @@ class Bootstrap:
     def _random_weights(
         self, groups: NDArray[Any], prior: Floats, design: SamplingDesign | None
     ) -> Iterator[Floats]:
-        """How much rows and pseudo-rows weigh, in batches of the shape (resamples, rows + pseudo-rows)."""
+        """Yield the weights of rows and pseudo-rows, in batches of shape (resamples, rows + pseudo-rows)."""
         names, group_of_row = np.unique(groups, return_inverse=True)
         n_groups = names.size
         if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
@@ -391,16 +391,16 @@ class Bootstrap:
 def add_pseudo_rows(*samples: Sample) -> list[Sample]:
     """Add pseudo-rows to samples of the same rows: one for each way in which label and outcomes can differ.
 
-    Together they are `PSEUDO_ROWS` rows. Where rows come in groups, a pseudo-row is as heavy as what an
-    average row's group has of the class, since all of these may be wrong together.
+    Together they count as `PSEUDO_ROWS` rows. If rows come in groups, a pseudo-row weighs as much as an
+    average row's group has rows of the class, since all of these may be wrong together.
     """
     groups = samples[0].groups
     labels = samples[0].positive
-    # Each pseudo-row has a label, and an outcome for each of the samples.
+    # Each pseudo-row has a label, and an outcome for each sample.
     pseudo_rows = np.array([*product((False, True), repeat=1 + len(samples))])
     is_grounded = labels
     if is_grounded is None:
-        # Without labels only the outcomes can differ: one half of the pseudo-rows is left.
+        # Without labels, only the outcomes can differ: half of the pseudo-rows remain.
         is_grounded = np.ones_like(samples[0].passed)
         pseudo_rows = pseudo_rows[pseudo_rows[:, 0]]
     pseudo_labels = pseudo_rows[:, 0]
@@ -421,7 +421,7 @@ def add_pseudo_rows(*samples: Sample) -> list[Sample]:
 
 
 def group_weight(groups: NDArray[Any]) -> float:
-    """The size of an average row's group, 1 for independent rows: rows per effective row (Kish, 1965)."""
+    """Compute the size of an average row's group: rows per effective row (Kish, 1965)."""
     sizes = np.unique(groups, return_counts=True)[1]
     if not sizes.size:
         return 1.0
@@ -433,20 +433,20 @@ def resample_pair(
 ) -> tuple[Draws, Draws, Draws]:
     """Resample the figures of two judges on the same rows, and their differences.
 
-    This is the paired bootstrap: a resample weighs the rows in the same way for both, so that variation
+    This is the paired bootstrap: a resample weighs the rows the same way for both judges, so variation
     between rows cancels out.
 
     Args:
-        first: of the first judge.
-        second: of the second, with the same rows in the same order.
-        statistics: computes the figures of either.
-        bootstrap: how resamples are drawn.
+        first: the sample of the first judge.
+        second: the sample of the second, with the same rows in the same order.
+        statistics: computes the figures of each.
+        bootstrap: how to draw resamples.
 
     Returns:
         The first judge's figures, the second's, and the second's minus the first's.
     """
     first, second = add_pseudo_rows(first, second)
-    # Both begin with the same seed, and so have the same random weights.
+    # Both start with the same seed, so they have the same random weights.
     draws_of_first = bootstrap.draws_of_sample(first, statistics)
     draws_of_second = bootstrap.draws_of_sample(second, statistics)
     differences = {name: draws_of_second[name] - draws_of_first[name] for name in draws_of_first}
@@ -454,14 +454,14 @@ def resample_pair(
 
 
 def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
-    """The figures with their intervals.
+    """Turn draws into figures with intervals.
 
-    Shares, which `WILSON` names, have Wilson's interval (1927). It counts as many rows as would make a share
-    vary as it does among the resamples: all of them if they are independent, and fewer in groups. All other
-    intervals hold the middle 95% of the resampled figures, and the figure itself.
+    Shares, named in `WILSON`, have Wilson's interval (1927), for the number of rows that would make a share
+    vary as much as among the resamples: all rows if they are independent, fewer if in groups. All other
+    intervals contain the middle 95% of the resampled figures, and the figure itself.
 
     Args:
-        draws: for each figure itself, and behind it those of the resamples.
+        draws: each figure, followed by its values in the resamples.
         groups: the group of each row that they were computed from, shape (rows,).
     """
     n_groups = np.unique(groups).size
@@ -475,17 +475,17 @@ def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
 
 
 def percentile_figures(draws: Draws) -> dict[str, Figure]:
-    """Figures with an interval that holds the middle 95% of the resampled ones, and the figure itself."""
+    """Turn draws into figures whose interval contains the middle 95% of the resamples, and the figure."""
     return {name: _percentile_figure(values) for name, values in draws.items()}
 
 
 def clear_differences(draws: Draws) -> list[str]:
-    """The differences that are not 0, with a chance of 5% that any is named if all of them are.
+    """Name the differences that are not 0, with a 5% chance of naming any if all are 0.
 
-    A difference counts in units of its spread. The limit is the one that the largest of all of them exceeds
-    in 5% of the resamples, each taken from its mean (max-T: Westfall and Young, 1993). It is the mean of the
-    resamples that must exceed it, which pseudo-rows keep from extremes on few rows, and the interval of the
-    difference alone must exclude 0 as well.
+    Differences are measured in units of their spread. The limit is the value that the largest of them exceeds
+    in 5% of the resamples, each centred on its mean (max-T: Westfall and Young, 1993). The mean of the
+    resamples must exceed it, because pseudo-rows keep it from extremes on few rows, and the interval of the
+    difference alone must also exclude 0.
     """
     defined_draws: dict[str, Floats] = {}
     for name, values in draws.items():
@@ -509,12 +509,12 @@ def clear_differences(draws: Draws) -> list[str]:
 
 
 def none_if_nan(value: float) -> float | None:
-    """A figure as results hold it: None in place of NaN."""
+    """Convert a figure for results: None in place of NaN."""
     return None if isnan(value) else value
 
 
 def is_reversed(figures: Mapping[str, Figure]) -> bool:
-    """Whether a judge is clearly worse than guessing, as where the labels are the other way round."""
+    """Say whether a judge is clearly worse than guessing, as if the labels were reversed."""
     for name, guess in GUESS.items():
         high = figures.get(name, Figure()).high
         if high is not None and high < guess:
@@ -523,7 +523,7 @@ def is_reversed(figures: Mapping[str, Figure]) -> bool:
 
 
 def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | None:
-    """The sentence that there are too few independent rows for the intervals; None if there are enough."""
+    """Say that there are too few independent rows for the intervals; None if there are enough."""
     if sample.n_groups == 1:
         single = "group" if sample.groups.size > 1 else "row"
         return f"no intervals: a single {single}"
@@ -535,7 +535,7 @@ def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | Non
     if sample.positive is None:
         return None
     classes = {"grounded": sample.positive, "not grounded": ~sample.positive}
-    # A class without rows needs no notice: what needs it is undefined.
+    # A class without rows needs no notice: the figures that need it are undefined.
     counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
     rarer_class = min(counts, key=lambda name: counts[name])
     n_rarer = counts[rarer_class]
@@ -546,13 +546,13 @@ def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | Non
 
 
 def weighted_mean(weights: Floats, values: Floats | Bools) -> Floats:
-    """The mean of values of the shape (rows,) or (copies, rows) in each weighted copy; NaN without weight."""
+    """Average values of shape (rows,) or (copies, rows) in each weighted copy; NaN without weight."""
     with np.errstate(invalid="ignore"):
         return np.asarray((weights * values).sum(axis=1) / weights.sum(axis=1))
 
 
 def confusion_cells(positive: Bools, passed: Bools) -> Floats:
-    """Which cell of the confusion matrix each row falls into, as 1.0 among zeros; shape (rows, 4).
+    """Mark the cell of the confusion matrix that each row falls into, as 1.0 among zeros; shape (rows, 4).
 
     The cells are in the order of the arguments of `confusion_figures`.
     """
@@ -563,9 +563,9 @@ def confusion_cells(positive: Bools, passed: Bools) -> Floats:
 def confusion_figures(
     true_positives: Floats, false_positives: Floats, false_negatives: Floats, true_negatives: Floats
 ) -> dict[str, Floats]:
-    """Compute the figures of many confusion matrices at once; NaN where one is undefined.
+    """Compute the figures of many confusion matrices at once; NaN where undefined.
 
-    All arguments and results are arrays of the shape (matrices,). The figures are those of
+    All arguments and results are arrays of shape (matrices,). The figures are those of
     `Sample.agreement`.
     """
     positives = true_positives + false_negatives
@@ -613,9 +613,9 @@ def cohen_kappa(
 
 
 def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
-    """Compute Cohen's kappa, a disagreement weighted by the squared difference of the two scores (1968).
+    """Compute Cohen's kappa, with disagreements weighted by the squared difference of the scores (1968).
 
-    1 - (mean squared difference) / (the same by chance, from the two distributions of scores).
+    It is 1 - (mean squared difference) / (the same by chance, from the two distributions of scores).
 
     Args:
         weights: how often each row counts, shape (copies, rows).
@@ -623,7 +623,7 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
         judge: the scores of the judge's labels, shape (rows,).
 
     Returns:
-        An array of the shape (copies,); NaN where people's scores do not vary.
+        An array of shape (copies,); NaN where people's scores do not vary.
     """
     mean_people = weighted_mean(weights, people)
     mean_judge = weighted_mean(weights, judge)
@@ -633,17 +633,17 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
     difference = weighted_mean(weights, (people - judge) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = 1 - difference / chance
-    # Where people give one label throughout, it is 0 whatever the judge does.
+    # If people give the same label throughout, it is 0 regardless of the judge.
     return np.asarray(np.where(variance_people > MIN_VARIANCE, kappa, nan))
 
 
 def relative_ranks(values: Floats) -> Floats:
-    """The share of the rows below each row, and half of its ties; shape as the values, (rows,)."""
+    """Compute the share of rows below each row, plus half of its ties; shape as the values, (rows,)."""
     return np.asarray(_ranks(np.ones((1, values.size)), values)[0])
 
 
 def _roc_auc(weights: Floats, positive: Bools, scores: Floats) -> Floats:
-    """ROC AUC as the Mann-Whitney statistic: how often a positive outscores a negative, ties count 1/2."""
+    """Compute ROC AUC as the Mann-Whitney statistic: how often a positive outscores a negative, ties 1/2."""
     positives = weights[:, positive]
     negatives = weights[:, ~positive]
     wins = positives * _weight_below(negatives, scores[~positive], scores[positive])
@@ -653,13 +653,13 @@ def _roc_auc(weights: Floats, positive: Bools, scores: Floats) -> Floats:
 
 
 def _ranks(weights: Floats, values: Floats) -> Floats:
-    """The share of the weighted rows below each row, and half of its ties; shape (copies, rows)."""
+    """Compute the share of weighted rows below each row, plus half of its ties; shape (copies, rows)."""
     with np.errstate(invalid="ignore"):
         return np.asarray(_weight_below(weights, values, values) / weights.sum(axis=1)[:, None])
 
 
 def _rescale(values: Floats) -> Floats:
-    """Values from 0 for the lowest to 1 for the highest; shape as the values, (rows,)."""
+    """Rescale values to 0 for the lowest and 1 for the highest; shape as the values, (rows,)."""
     lowest = values.min()
     extent = float(np.ptp(values))
     # Values that are all the same are all 0.
@@ -669,7 +669,7 @@ def _rescale(values: Floats) -> Floats:
 
 
 def _weight_below(weights: Floats, values: Floats, points: Floats) -> Floats:
-    """The weight of the values below each point, and half of that of the values equal to it.
+    """Sum the weight of the values below each point, plus half the weight of those equal to it.
 
     Args:
         weights: shape (copies, rows).
@@ -677,10 +677,10 @@ def _weight_below(weights: Floats, values: Floats, points: Floats) -> Floats:
         points: shape (points,).
 
     Returns:
-        An array of the shape (copies, points).
+        An array of shape (copies, points).
     """
     order = np.argsort(values, kind="stable")
-    # The sum of the weights of the first n sorted values stands at place n; at 0 stands 0.
+    # Position n has the sum of the weights of the first n sorted values; position 0 has 0.
     sums = np.pad(np.cumsum(weights[:, order], axis=1), ((0, 0), (1, 0)))
     n_below = np.searchsorted(values[order], points, "left")
     n_up_to = np.searchsorted(values[order], points, "right")
@@ -688,12 +688,12 @@ def _weight_below(weights: Floats, values: Floats, points: Floats) -> Floats:
 
 
 def _deviations(weights: Floats, values: Floats) -> Floats:
-    """How far values are from their mean in each weighted copy; shape (copies, rows)."""
+    """Compute how far values are from their mean in each weighted copy; shape (copies, rows)."""
     return np.asarray(values - weighted_mean(weights, values)[:, None])
 
 
 def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
-    """Pearson's correlation, one per copy, of values in 0..1 of the shape (rows,) or (copies, rows)."""
+    """Compute Pearson's correlation, one per copy, of values in 0..1 of shape (rows,) or (copies, rows)."""
     first_centred = _deviations(weights, first)
     second_centred = _deviations(weights, second)
     first_variance = weighted_mean(weights, first_centred**2)
@@ -706,10 +706,10 @@ def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def _percentile_figure(values: Floats) -> Figure:
-    """A figure from its value and the resampled ones, whose middle 95% are its interval."""
+    """Make a figure from its value and the resampled ones, whose middle 95% are its interval."""
     value = float(values[0])
     resampled = _defined_values(values[1:])
-    # Two values are the least that can be an interval.
+    # An interval needs at least two values.
     if isnan(value) or resampled.size <= 1:
         return Figure(value=none_if_nan(value))
     low, high = _percentiles(value, resampled)
@@ -717,26 +717,26 @@ def _percentile_figure(values: Floats) -> Figure:
 
 
 def _wilson_figure(values: Floats, lowest: float, n_rows: int, n_groups: int) -> Figure:
-    """A figure from its value and the resampled ones, with Wilson's interval.
+    """Make a figure from its value and the resampled ones, with Wilson's interval.
 
-    It is the interval of a share of the range from the figure's lowest value to 1.
+    The interval is for a share of the range from the figure's lowest value to 1.
 
     Args:
-        values: the figure, and the same among the resamples.
-        lowest: its lowest value.
-        n_rows: the rows that it is of.
-        n_groups: the groups that these are in.
+        values: the figure, followed by its resampled values.
+        lowest: its lowest possible value.
+        n_rows: the number of rows that it covers.
+        n_groups: the number of groups that these rows are in.
     """
     value = float(values[0])
     resampled = _defined_values(values[1:])
     if isnan(value) or resampled.size <= 1:
         return Figure(value=none_if_nan(value))
     extent = 1 - lowest
-    # Where all rows are right, or all are wrong, nothing shows that those of a group say more than one does.
+    # If all rows are right, or all wrong, nothing shows that the rows of a group say more than one row.
     most = n_groups if value in {lowest, 1.0} else n_rows
     mean = (resampled.mean() - lowest) / extent
     variance = resampled.var() / extent**2
-    # A beta distribution of a share of n rows and one pseudo-row has this variance.
+    # This is the variance of a beta distribution for a share of n rows and one pseudo-row.
     effective = float(mean * (1 - mean) / variance) - 2
     effective = min(most, max(1.0, effective))
     low, high = wilson_interval((value - lowest) / extent, effective)
@@ -748,14 +748,14 @@ def _defined_values(values: Floats) -> Floats:
 
 
 def _figure(value: float, low: float, high: float) -> Figure:
-    """A figure with its interval, or without one that has no width."""
+    """Make a figure with its interval, omitting an interval without width."""
     if high - low > MIN_WIDTH:
         return Figure(value=value, low=low, high=high)
     return Figure(value=value)
 
 
 def _percentiles(value: float, resampled: Floats) -> tuple[float, float]:
-    """The ends of the middle 95% of the resampled values, and of the value itself."""
+    """Return the ends of the middle 95% of the resampled values, extended to the value itself."""
     ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     low, high = np.quantile(resampled, ends).tolist()
     return min(low, value), max(high, value)

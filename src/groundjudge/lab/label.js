@@ -1,11 +1,11 @@
 "use strict";
-// Text of cases is inserted as text nodes only; nothing here parses a string as HTML.
+// Text from cases is inserted as text nodes only; nothing here parses a string as HTML.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-// Under what the browser keeps the labels: a page of another sample keeps its own.
+// The browser stores the labels under this key: the page of another sample has its own.
 const STORAGE_KEY = `groundjudge label ${data.sample} ${data.part}`;
-const LEAST_SHARED = 4; // characters of a word that is worth marking; numbers are marked at any length
-const LONGEST_PAUSE_S = 300; // what is longer was a break, and not time spent on the row
+const LEAST_SHARED = 4; // the shortest word worth marking, in characters; numbers are marked at any length
+const LONGEST_PAUSE_S = 300; // a longer pause was a break, not time spent on the row
 
 // --- what was labelled ----------------------------------------------------------------------------
 
@@ -13,9 +13,9 @@ let saved = { annotator: "", at: 0, marks: false, rows: Object.create(null), pas
 function restore() {
   try {
     const stored = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}");
-    // Ids are keys: none may be taken for what every object has.
+    // Ids are keys: none may be mistaken for a property that every object has.
     saved = { ...saved, ...stored, rows: Object.assign(Object.create(null), stored.rows) };
-  } catch { /* what is stored is not ours, or nothing may be stored */ }
+  } catch { /* the stored value is not ours, or storage is not allowed */ }
 }
 restore();
 
@@ -78,7 +78,7 @@ function header() {
     h("details", null, h("summary", null, "What the judge is told"), h("p", null, data.description), h("p", { class: "text raw" }, data.instructions)),
     h("div", { class: "line" },
       h("p", { class: "quiet small", id: "count", role: "status" }),
-      h("label", { class: "switch", title: "It helps to skim, and can lead you: a word that is shared supports nothing by itself." }, marks, "Mark words that a sentence shares with the documents"),
+      h("label", { class: "switch", title: "Helps you skim, but can mislead: a shared word alone supports nothing." }, marks, "Mark words that a sentence shares with the documents"),
       h("label", null, "Your name", name),
       h("button", { class: "tool", id: "download", onclick: download }, "Download labels")),
     h("div", { class: "progress" }, data.rows.map((_, at) => h("button", { "aria-label": `Row ${at + 1}`, tabindex: -1, onclick: () => go(at) }))),
@@ -93,10 +93,10 @@ function choices() {
 
 // --- a row ----------------------------------------------------------------------------------------
 
-// Sentences as the eye sees them: their ends decide nothing.
+// Sentences as the eye sees them: nothing depends on where they end.
 const sentences = (text) => text.match(/[^.!?。！？\n]+[.!?。！？]*\s*|\s+|[.!?。！？]+/gu) ?? [];
 const words = (text) => text.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.,-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu) ?? [];
-const isTelling = (word) => word.length >= LEAST_SHARED || /\p{N}/u.test(word);
+const isMarkable = (word) => word.length >= LEAST_SHARED || /\p{N}/u.test(word);
 
 function text(value) {
   if (value === undefined) return null;
@@ -130,7 +130,7 @@ function show() {
 function progress() {
   const nLabelled = labelled();
   document.getElementById("count").textContent =
-    `${nLabelled} of ${plural(data.rows.length, "row")} labelled${timeLeft()}.${canSave ? "" : " This browser keeps nothing: download before you leave."}`;
+    `${nLabelled} of ${plural(data.rows.length, "row")} labelled${timeLeft()}.${canSave ? "" : " This browser saves nothing: download your labels before you leave."}`;
   document.querySelectorAll(".progress button").forEach((button, at) => {
     button.classList.toggle("labelled", isLabelled(at));
     button.toggleAttribute("aria-current", at === saved.at);
@@ -142,7 +142,7 @@ function progress() {
 }
 
 function mark(sentence) {
-  const shared = new Set(saved.marks && sentence ? words(sentence.toLowerCase()).filter(isTelling) : []);
+  const shared = new Set(saved.marks && sentence ? words(sentence.toLowerCase()).filter(isMarkable) : []);
   for (const element of document.querySelectorAll(".documents .text")) {
     const content = data.rows[saved.at].context[element.dataset.place].content ?? "";
     if (!shared.size) {

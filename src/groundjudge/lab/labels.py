@@ -1,4 +1,4 @@
-"""Human labels: read from a file, in the terms of a judge, and joined with its verdicts.
+"""Human labels: read from a file, interpreted in a judge's terms, and joined with its verdicts.
 
 A label is a number, a boolean or a word for one, or one of the labels in the judge's own prompt file.
 """
@@ -26,7 +26,7 @@ from groundjudge.runs.run import id_of
 from groundjudge.scale import fold_label
 from groundjudge.verdict import Verdict
 
-# How many faults of a file of labels a message names.
+# Maximum number of faults in a file of labels that a message names.
 MAX_FAULTS = 10
 
 # The words for 1 and 0, in lower case.
@@ -47,24 +47,25 @@ class LabelError(GroundjudgeError):
     """Labels, samples or calibrations that cannot be read, or cannot be used with the given options."""
 
     codes: ClassVar[Mapping[str, str]] = {
-        "bad_option": "An option does not fit the verdicts. Read it in the message: graded labels need "
+        "bad_option": "An option does not fit the verdicts. The message names it: graded labels need "
         "`--label-threshold`, and several judges or a panel need `--judge`.",
-        "label_conflict": "One id has two different labels. Correct one, give the rows ids of their own, or "
-        "say in each row's `annotator` who gave which.",
-        "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
-        "no_sample": "The labelled rows were drawn with known probabilities, without which figures lie. "
-        "Give the file of the draw with `--sample`.",
+        "label_conflict": "One id has two different labels. Correct one, give the rows different ids, or "
+        "name the person who gave each label in the row's `annotator`.",
+        "no_labels": "No row has the field for labels or groups. Name the field with `--label` or `--group`.",
+        "no_sample": "The labelled rows were drawn with known probabilities, without which figures mislead. "
+        "Pass the file of the draw with `--sample`.",
         "no_threshold": "No threshold reaches the precision of `--at-least`, or the `--accuracy` of a "
-        "cascade, with these labels. Take another judge or prompt, label more rows, or ask for less.",
-        "outside_sample": "A labelled row was not drawn, or is of another draw, or has no verdict. "
-        "Leave it out.",
+        "cascade, with these labels. Use another judge or prompt, label more rows, or require less.",
+        "outside_sample": "A labelled row was not drawn, belongs to another draw, or has no verdict. "
+        "Remove it from the labels.",
         "too_few_labels": "The split lacks positive or negative rows, or a stratum of a drawn sample has no "
-        "label. Label more, or use fewer `--folds`.",
-        "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
-        "unreadable_sample": "`groundjudge label` did not write it. Give its file `.sample.json`.",
+        "label. Label more rows, or use fewer `--folds`.",
+        "unreadable_calibration": "The file was not written by `groundjudge calibrate`. "
+        "Pass the file from its `--out`.",
+        "unreadable_sample": "The file was not written by `groundjudge label`. Pass its `.sample.json` file.",
         "unreadable_label": "A label is neither a number on the scale, nor yes or no, true or false, pass or "
-        "fail, nor a label in the judge's prompt file. Correct it, or name the prompt file that has it with "
-        "`--judge-file`.",
+        "fail, nor a label in the judge's prompt file. Correct it, or name the prompt file that defines it "
+        "with `--judge-file`.",
     }
 
 
@@ -73,15 +74,15 @@ class LabelVocabulary:
     """The labels that a judge's prompt file declares.
 
     Attributes:
-        scores: each label's score, 0..1, by rising score; last those that mean "not applicable", with None.
-        threshold: the lowest score of a label that counts as grounded, 0..1; None without any labels.
+        scores: each label's score, 0..1, by rising score, with "not applicable" (None) last.
+        threshold: the lowest score of a label that counts as grounded, 0..1; None without labels.
     """
 
     scores: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     threshold: float | None = None
 
     def find_label(self, text: str) -> str | None:
-        """The label that a text is, compared as a judge's replies are; None if it is not one."""
+        """Find the label that a text means, compared like a judge's replies; None if there isn't one."""
         if not text:
             return None
         return _labels_by_folded(tuple(self.scores)).get(fold_label(text))
@@ -89,7 +90,7 @@ class LabelVocabulary:
 
 @cache
 def _labels_by_folded(labels: tuple[str, ...]) -> Mapping[str, str]:
-    """Labels by what they are compared as. A million rows ask for the same few."""
+    """Labels by their normalised text. A million rows look up the same few."""
     return {fold_label(label): label for label in labels}
 
 
@@ -98,7 +99,7 @@ class DrawnRow(NamedTuple):
 
     Attributes:
         stratum: the name of the stratum that it was drawn from.
-        weight: one over the probability with which it was drawn.
+        weight: the inverse of the probability with which it was drawn.
     """
 
     stratum: str
@@ -110,18 +111,18 @@ class Labels:
     """Human labels and groups, by case id.
 
     Attributes:
-        by_case: the label as it stands in the file. 1, true, yes or pass: grounded; 0, false, no or fail:
+        by_case: the label as written in the file. 1, true, yes or pass: grounded; 0, false, no or fail:
             not grounded; any other finite number: a grade, higher is better; one of the judge's own
             labels (see `labels_for`); None, "" or NaN: no label; a mapping: one label per judge name, for
             built-in judges on the judge's own scale.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
-            not independent; a case without an entry is a group of its own.
+            not independent; a case without an entry is its own group.
         vocabulary: what labels in words mean; None: what they mean in the prompt file of the built-in judge
             that they are compared with (see `rubric_vocabulary`).
-        n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
-        n_without_id: the labelled rows without an id, which count for the case at the same place of its file.
-        samples: the draw that each case was labelled for, by case; also cases of which people could not tell.
-        annotators: what each person said, by case; empty if labels do not say whose they are.
+        n_same_context: the number of labelled rows that share a context with another; 0 if there are groups.
+        n_without_id: the number of labelled rows without an id, which count for the case at that position.
+        samples: the draw that each case was labelled for, by case, even if people could not tell.
+        annotators: what each person said, by case; empty if labels do not say who gave them.
         drawn_rows: how each case of a drawn sample counts (see `sample.weight_labels`).
     """
 
@@ -136,13 +137,13 @@ class Labels:
 
     @property
     def reviewed_ids(self) -> frozenset[str]:
-        """The cases that people have looked at, also those of which they could not tell."""
+        """The cases that people have looked at, including those where they could not tell."""
         case_ids = frozenset(self.by_case.keys() | self.samples.keys())
         ids_of_people = [labels_of_person.keys() for labels_of_person in self.annotators.values()]
         return case_ids.union(*ids_of_people)
 
     def group_of(self, case_id: str | None) -> str:
-        """The group of a case, which may be its own."""
+        """Return the group of a case, which may be its own."""
         return self.groups.get(case_id or "", f"case {case_id}")
 
 
@@ -151,17 +152,17 @@ class HumanLabel:
     """A label as people gave it.
 
     Attributes:
-        number: 0 or 1, a grade, or a score, 0..1; None for "not applicable", and where there is no label.
-        word: the judge's label that it is; None if people's labels are numbers or booleans.
+        number: 0 or 1, a grade, or a score, 0..1; None for "not applicable" and without a label.
+        word: the judge's label that it means; None if people's labels are numbers or booleans.
     """
 
     number: float | None
     word: str | None = None
 
 
-NO_SAMPLE = "the labels are of rows that were drawn: give the `sample`, without which figures are wrong"
+NO_SAMPLE = "the labelled rows were drawn: pass the `sample`, without which figures are wrong"
 
-# The label of a case that has none.
+# The label of a case without one.
 NO_LABEL = HumanLabel(None)
 
 
@@ -169,10 +170,10 @@ class LabelledVerdict(NamedTuple):
     """A verdict, and the label of its case.
 
     Attributes:
-        verdict: what figures need of it.
+        verdict: what figures need of the verdict.
         human_label: the label that people gave; its number may be a value on the judge's own scale converted
             to 0..1.
-        judge_label: the judge's label, if it is a known one; None for a panel whose votes have no common one.
+        judge_label: the judge's label, if it is known; None for a panel whose votes have no label in common.
         group: rows with the same group are not independent.
         drawn_row: how a case of a drawn sample counts; None for any other.
     """
@@ -190,7 +191,7 @@ class LabelledVerdict(NamedTuple):
 
     @property
     def is_in_words(self) -> bool:
-        """Whether people gave a label in words, and the judge did or its votes have no common one."""
+        """Whether people's label is a word, and the judge's is too or its votes have none in common."""
         if not self.human_label.word or self.verdict.status == "error":
             return False
         return self.judge_label is not None or self.verdict.label is None
@@ -202,20 +203,20 @@ class JudgedRows:
 
     Attributes:
         labelled_rows: verdicts with a score and a label.
-        unscored_rows: verdicts without a score, errors and "not applicable", whose case has a label
+        unscored_rows: verdicts without a score (errors and "not applicable") whose case has a label
             with a number.
-        counts: all but `labelled_rows`, by name:
+        counts: the number of all others, by name:
             n_error: verdicts that should have a score but failed.
             n_not_applicable: verdicts on cases with nothing to judge.
             n_unlabelled: verdicts with a score whose case has no label.
-            n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
+            n_label_not_applicable: verdicts with a score whose label is a word for "not applicable".
             n_unjudged: labelled cases without a verdict of this judge.
             n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
-        default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
-            on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
-        worded_rows: the rows where people and judge gave a label in words, "not applicable" included; () if
+        default_label_threshold: the lowest label, 0..1, that counts as grounded if labels are on the
+            scale of a built-in judge (the judge's own threshold) or are words; otherwise None.
+        worded_rows: the rows where people's and the judge's labels are words, even "not applicable"; () if
             people's labels are numbers or booleans.
-        labels: what was joined.
+        labels: the labels that were joined.
     """
 
     judge: str
@@ -233,21 +234,21 @@ def read_labels(
     group: str | None = None,
     rows: Iterable[FileRow] | None = None,
 ) -> Labels:
-    """Read labels from a file whose rows have an `id` and a label; the file of cases will do.
+    """Read labels from a file whose rows have an `id` and a label; it can be the file of cases.
 
-    Several people may have labelled a case, if each row says in `annotator` who: then the label that most of
-    them gave counts, and none if two are as frequent.
+    Several people may label a case if each row names the person in `annotator`: the most frequent label
+    counts, and none if two are equally frequent.
 
     Args:
         path: JSON Lines, or a .csv, .tsv, .json or .parquet file.
-        key: the field of a row, or of its `metadata`, that holds the label.
-        group: the field that holds the group (see `Labels`), if there are groups.
-        rows: the rows of the file, if they are read in another way than by `read_rows(path)`.
+        key: the field of a row, or of its `metadata`, that contains the label.
+        group: the field that contains the group (see `Labels`), if there are groups.
+        rows: the rows of the file, if not read by `read_rows(path)`.
 
     Raises:
         OSError: the file cannot be opened or read.
-        LabelError: `no_labels` if no row has the field `key`, or `group` where one is given;
-            `label_conflict` if one person, or nobody in particular, gave a case two labels;
+        LabelError: `no_labels` if no row has the field `key`, or the field `group` if one is passed;
+            `label_conflict` if a case has two labels by one person, or by no named person;
             `unreadable_label` for an unreadable row. The message names all such rows, up to ten.
     """
     labels_by_annotator: dict[str, dict[str, Any]] = {}
@@ -266,7 +267,7 @@ def read_labels(
         label = value_in(row, key)
         if _is_no_label(label):
             label = None
-        # A case may stand in several rows, if all of them have one label.
+        # A case may appear in several rows if all of them have the same label.
         labels_of_person = labels_by_annotator.setdefault(annotator, {})
         first_label = labels_of_person.setdefault(case_id, label)
         if _comparable(first_label) != _comparable(label):
@@ -286,14 +287,18 @@ def read_labels(
     _raise_faults(faults, f"{path}: ")
     by_case = _majority_labels(labels_by_annotator)
     if key and not (by_case or samples):
-        raise LabelError("no_labels", f"{path}: no row has a {key!r} field (--label)", str(path))
+        raise LabelError(
+            "no_labels", f"{path}: no row has a {key!r} field: name the label's field (--label)", str(path)
+        )
     if group and not groups:
-        raise LabelError("no_labels", f"{path}: no row has a {group!r} field (--group)", str(path))
-    # Where the caller names groups, a context that rows share does not mean that a group is missing.
+        raise LabelError(
+            "no_labels", f"{path}: no row has a {group!r} field: name the group's field (--group)", str(path)
+        )
+    # If the caller names groups, a shared context does not mean that a group is missing.
     n_same_context = 0
     if not group:
         n_same_context = sum(count for count in context_counts.values() if count > 1)
-    # Rows that do not say whose label they have are nobody's: they show nothing of how people agree.
+    # Labels without a person show nothing about how well people agree.
     labels_by_annotator.pop("", None)
     return Labels(
         by_case,
@@ -306,11 +311,11 @@ def read_labels(
 
 
 def _raise_faults(faults: Sequence[LabelError], source: str = "") -> None:
-    """Raise all that is wrong with labels as one error, so that it can be corrected at once.
+    """Raise all faults of labels as one error, so that they can be corrected together.
 
     Args:
-        faults: an error for each label or row that cannot be used; none: nothing is raised.
-        source: what the message begins with.
+        faults: an error for each unusable label or row; if there are none, nothing is raised.
+        source: the beginning of the message.
     """
     if not faults:
         return
@@ -322,13 +327,13 @@ def _raise_faults(faults: Sequence[LabelError], source: str = "") -> None:
         message = f"{len(faults)} faults: {message}"
     codes = {fault.code for fault in faults}
     if "label_conflict" in codes:
-        message += ". Of two labels of one id correct one, or say in `annotator` who gave which"
+        message += ". If an id has two labels, correct one, or name who gave each in `annotator`"
     code = faults[0].code if len(codes) == 1 else "unreadable_label"
     raise LabelError(code, source + message, faults[0].subject)
 
 
 def _context_hashes(row: Mapping[str, Any]) -> list[int]:
-    """What stands for each context of a row; contexts may be too long to be kept."""
+    """Hash each context of a row; contexts may be too long to keep."""
     hashes: list[int] = []
     for name, value in row.items():
         if value and field_of(name) == "context":
@@ -337,9 +342,9 @@ def _context_hashes(row: Mapping[str, Any]) -> list[int]:
 
 
 def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The label that most people gave to each case, without cases where two are as frequent.
+    """Find the most frequent label of each case, omitting cases where two are equally frequent.
 
-    People who could not tell vote for that; rows without a label that nobody's name is on are none.
+    People who could not tell vote for that; rows with neither a label nor a person don't vote.
     """
     majority_labels: dict[str, Any] = {}
     labels_by_case: dict[str, list[Any]] = {}
@@ -362,7 +367,7 @@ def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Ma
 
 
 def _comparable(label: object) -> object:
-    """What a label is counted as: 1, "1", 1.0 and true are one, and so are spellings of a word."""
+    """Normalise a label for counting: 1, "1", 1.0 and true are the same, as are spellings of a word."""
     if label is None:
         return None
     number = _finite_number(label)
@@ -370,11 +375,11 @@ def _comparable(label: object) -> object:
         return number
     if isinstance(label, str):
         return fold_label(label)
-    return repr(label)  # a label for each judge is a mapping, which has no hash to be counted by
+    return repr(label)  # one label per judge is a mapping, which cannot be counted because it is not hashable
 
 
 def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
-    """The labels that a rubric knows: those of its scale, or the names of its levels; none without any."""
+    """Return the labels that a rubric defines: those of its scale, or the names of its levels, if any."""
     scores: dict[str, float | None] = dict(rubric.scale.choices)
     if not scores:
         for value, name in rubric.levels.items():
@@ -384,7 +389,7 @@ def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
 
 
 def vocabulary_of(judge: str, labels: Labels) -> LabelVocabulary:
-    """What labels in words mean for a judge: as the caller says, or as the file of a built-in judge does."""
+    """Say what labels in words mean for a judge: as the caller says, or as a built-in judge's file says."""
     if labels.vocabulary is not None:
         return labels.vocabulary
     rubric = _built_in_rubric(judge)
@@ -400,10 +405,10 @@ class LabelReader:
     Attributes:
         judge: the judge's name.
         vocabulary: what labels in words mean.
-        are_words: whether any label is one of the judge's in words. Then all text is read so: "Yes" may be
-            the judge's label for what is not grounded, and so may 1 or true.
+        are_words: whether any label is one of the judge's words. If so, all text is read that way: "Yes" may
+            be the judge's label for what is not grounded, and so may 1 or true.
         n_labels: how many cases have a label for this judge.
-        threshold: the lowest label, 0..1, that counts as grounded where labels are in words or on the scale
+        threshold: the lowest label, 0..1, that counts as grounded if labels are words or on the scale
             of a built-in judge; otherwise None.
     """
 
@@ -415,10 +420,10 @@ class LabelReader:
 
     @classmethod
     def of(cls, judge: str, labels: Labels) -> LabelReader:
-        """Make the reader of the labels for one judge, once it is certain that it can read all of them.
+        """Make a reader of the labels for one judge, after checking that it can read all of them.
 
         Raises:
-            LabelError: `unreadable_label`, also for words that are neither a boolean nor a label of the
+            LabelError: `unreadable_label`, including words that are neither a boolean nor a label of the
                 judge. The message says how often each of them occurs.
         """
         vocabulary = vocabulary_of(judge, labels)
@@ -455,7 +460,7 @@ class LabelReader:
         return replace(reader, n_labels=n_labels, threshold=threshold)
 
     def read(self, value: object, case_id: str) -> HumanLabel:
-        """Read an entry of `Labels.by_case`; see `label_of` for one that is not in words.
+        """Read an entry of `Labels.by_case`; see `label_of` for one that is not a word.
 
         Raises:
             LabelError: `unreadable_label`.
@@ -466,7 +471,7 @@ class LabelReader:
         return HumanLabel(label_of(value, self.judge, case_id))
 
     def _find_unknown_word(self, value: object) -> str | None:
-        """The text of a label that means nothing for this judge; None if it means something."""
+        """Return the text of a label that means nothing for this judge; None if it means something."""
         text = _label_text(value, self.judge, self.vocabulary)
         if not text or self.vocabulary.find_label(text):
             return None
@@ -476,7 +481,7 @@ class LabelReader:
 
 
 def labels_for(judge: str, labels: Labels) -> dict[str, HumanLabel]:
-    """The labels for one judge by case id.
+    """Return the labels for one judge, by case id.
 
     Raises:
         LabelError: `unreadable_label` (see `LabelReader`).
@@ -495,25 +500,25 @@ def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary)
     labels = "a number, yes or no, true or false, or pass or fail"
     if vocabulary.scores:
         known_labels = ", ".join(repr(name) for name in vocabulary.scores)
-        labels = f"a label of {judge}, which are {known_labels}"
+        labels = f"a label of {judge} ({known_labels})"
     message = (
-        f"{', '.join(words)}: not {labels}; correct the label, or name the prompt file that has it with "
+        f"{', '.join(words)}: not {labels}; correct the label, or name the prompt file that defines it with "
     )
     raise LabelError("unreadable_label", message + "--judge-file", next(iter(counts)))
 
 
 def find_grounded(judge: str, labels: Labels, threshold: float | None = None) -> dict[str, bool | None]:
-    """Whether people call each case grounded, by id; None for a case without a label.
+    """Say whether people call each case grounded, by id; None for a case without a label.
 
-    A label that means "not applicable" counts as grounded, as such verdicts pass.
+    A label that means "not applicable" counts as grounded, because such verdicts pass.
 
     Args:
-        judge: whose terms labels may be in.
-        labels: people's.
+        judge: the judge whose terms labels may be in.
+        labels: people's labels.
         threshold: the lowest label that means grounded; None: as for `agree`.
 
     Raises:
-        LabelError: `unreadable_label`; `bad_option`: labels are grades, and there is no threshold.
+        LabelError: `unreadable_label`; `bad_option`: labels are grades without a threshold.
     """
     reader = LabelReader.of(judge, labels)
     human_labels = {case_id: reader.read(value, case_id) for case_id, value in labels.by_case.items()}
@@ -522,7 +527,7 @@ def find_grounded(judge: str, labels: Labels, threshold: float | None = None) ->
     if threshold is None:
         numbers = {label.number for label in human_labels.values()}
         if numbers - {0.0, 1.0, None}:
-            message = "the labels are grades: give `label_threshold`, the lowest grade that means grounded"
+            message = "the labels are grades: pass `label_threshold`, the lowest grade that means grounded"
             raise LabelError("bad_option", message, "label_threshold")
         threshold = 1.0
     grounded: dict[str, bool | None] = {}
@@ -540,7 +545,7 @@ def number_of(value: object, source: str) -> float | None:
     """Convert a label to a number: true, yes and pass to 1, false, no and fail to 0; None if it is empty.
 
     Args:
-        value: a boolean, a finite number, a string that holds one, NaN or None.
+        value: a boolean, a finite number, a string with either, NaN or None.
         source: what the error message names, such as the case's id.
 
     Raises:
@@ -557,12 +562,12 @@ def number_of(value: object, source: str) -> float | None:
 def label_of(value: object, judge: str, source: str) -> float | None:
     """Convert an entry of `Labels.by_case` to the label for one judge; None if it has none.
 
-    A mapping holds one label per judge. For a built-in judge that label is on the judge's own scale
+    A mapping has one label per judge. For a built-in judge, that label is on the judge's own scale
     (a list: one value per sentence; a mapping: one value per part) and is converted to a score,
-    0..1, in the same way as the judge's own values; for any other judge see `number_of`.
+    0..1, like the judge's own values; for any other judge see `number_of`.
 
     Raises:
-        LabelError: `unreadable_label`, also for a value outside the judge's scale.
+        LabelError: `unreadable_label`, including a value outside the judge's scale.
     """
     if not is_mapping(value):
         return number_of(value, source)
@@ -580,17 +585,17 @@ def join(
 ) -> list[JudgedRows]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
-    Verdicts without a judge (rows that could not be read) are left out. Of those whose case has no label
-    only their number is kept.
+    Verdicts without a judge (rows that could not be read) are left out. Verdicts whose case has no label
+    are only counted.
 
     Args:
         verdicts: of any judges.
         labels: people's labels.
-        judges: whose verdicts to join; None: those of all.
+        judges: the judges whose verdicts to join; None: all.
 
     Raises:
-        LabelError: `unreadable_label` (see `labels_for`); `no_sample`: the labels are of a drawn sample, and
-            do not say how each row counts (see `sample.weight_labels`).
+        LabelError: `unreadable_label` (see `labels_for`); `no_sample`: the labels come from a drawn
+            sample, and do not say how each row counts (see `sample.weight_labels`).
     """
     if labels.samples and not labels.drawn_rows:
         raise LabelError("no_sample", NO_SAMPLE, "sample")
@@ -614,15 +619,15 @@ def join(
 
 @dataclass
 class _Joined:
-    """The verdicts of one judge while they are joined with the labels.
+    """The verdicts of one judge while they are being joined with the labels.
 
     Attributes:
-        labels: people's.
-        reader: what reads them.
-        counts: how many verdicts are not compared, by the reason.
-        labelled_rows: see `JudgedRows`, as the other lists.
+        labels: people's labels.
+        reader: the reader of the labels.
+        counts: how many verdicts are not compared, by reason.
+        labelled_rows: see `JudgedRows`, also for the other lists.
         n_judged: how many labelled cases have a verdict.
-        judge_has_labels: whether any of the worded rows has a label of the judge.
+        judge_has_labels: whether any of the worded rows has one of the judge's labels.
     """
 
     labels: Labels
@@ -636,7 +641,7 @@ class _Joined:
 
     @classmethod
     def of(cls, judge: str, labels: Labels) -> _Joined:
-        """Begin to join the verdicts of a judge.
+        """Start joining the verdicts of a judge.
 
         Raises:
             LabelError: `unreadable_label` (see `LabelReader`).
@@ -644,7 +649,7 @@ class _Joined:
         return cls(labels, LabelReader.of(judge, labels), dict.fromkeys(REASONS, 0))
 
     def add(self, verdict: BriefVerdict) -> None:
-        """Join one more verdict with the label of its case."""
+        """Join a verdict with the label of its case."""
         case_id = verdict.case_id or ""
         row = LabelledVerdict(
             verdict=verdict,
@@ -667,7 +672,7 @@ class _Joined:
             self.judge_has_labels = self.judge_has_labels or row.judge_label is not None
 
     def judged_rows(self) -> JudgedRows:
-        """What was joined."""
+        """Return what was joined."""
         counts = {"n_repeated": 0, **self.counts, "n_unjudged": self.reader.n_labels - self.n_judged}
         return JudgedRows(
             judge=self.reader.judge,
@@ -675,14 +680,14 @@ class _Joined:
             counts=counts,
             default_label_threshold=self.reader.threshold,
             unscored_rows=self.unscored_rows,
-            # Words are only compared with words: a judge that answers with numbers has none.
+            # Words are only compared with words, and a judge that answers with numbers has none.
             worded_rows=self.worded_rows if self.judge_has_labels else (),
             labels=self.labels,
         )
 
 
 def join_judge(judge: str, verdicts: Iterable[BriefVerdict], labels: Labels) -> JudgedRows:
-    """Join verdicts of one judge, one on each case and each with a label, with the labels.
+    """Join one judge's verdicts, one per case and each with a label, with the labels.
 
     Raises:
         LabelError: `unreadable_label` (see `LabelReader`).
@@ -694,7 +699,7 @@ def join_judge(judge: str, verdicts: Iterable[BriefVerdict], labels: Labels) -> 
 
 
 def _reason_to_exclude(verdict: Verdict | BriefVerdict, label: HumanLabel) -> str | None:
-    """Why a verdict is not compared with the label of its case; None if it is."""
+    """Say why a verdict is not compared with the label of its case; None if it is."""
     if verdict.status == "error":
         return "n_error"
     if verdict.score is None:
@@ -707,7 +712,7 @@ def _reason_to_exclude(verdict: Verdict | BriefVerdict, label: HumanLabel) -> st
 
 
 def _label_text(value: object, judge: str, vocabulary: LabelVocabulary) -> str:
-    """An entry of `Labels.by_case` as text, numbers and booleans only if they are labels; "" for others."""
+    """Return an entry of `Labels.by_case` as text; "" for numbers and booleans that are not labels."""
     judge_value = value.get(judge) if is_mapping(value) else value
     if isinstance(judge_value, bool | int):
         return vocabulary.find_label(str(judge_value)) or ""
@@ -717,14 +722,14 @@ def _label_text(value: object, judge: str, vocabulary: LabelVocabulary) -> str:
 
 
 def _is_no_label(value: object) -> bool:
-    """Whether a value stands for a label that nobody gave: None, NaN, or text that is blank or "nan"."""
+    """Whether a value means that there is no label: None, NaN, or text that is blank or "nan"."""
     if isinstance(value, str):
-        return value.strip().casefold() in {"", "nan"}  # what `astype(str)` of pandas makes of an empty cell
+        return value.strip().casefold() in {"", "nan"}  # pandas' `astype(str)` turns an empty cell into "nan"
     return is_absent(value)
 
 
 def _finite_number(value: object) -> float | None:
-    """A boolean, number, word for one of them, or text of a number as a finite number; None if it is not."""
+    """Convert a boolean, a number, or text that means either to a finite number; None for others."""
     if isinstance(value, str):
         value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
     if not isinstance(value, bool | int | float | str):
@@ -737,7 +742,7 @@ def _finite_number(value: object) -> float | None:
 
 
 def _score_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
-    """A label on the judge's own scale as a score, 0..1; None if it means "nothing to judge"."""
+    """Convert a label on the judge's own scale to a score, 0..1; None if it means "nothing to judge"."""
     parts: list[object] = [value]
     if is_mapping(value):
         parts = list(value.values())
@@ -764,14 +769,14 @@ def _score_on_judge_scale(value: object, rubric: Rubric, source: str) -> float |
 
 @cache
 def _built_in_rubric(judge: str) -> Rubric | None:
-    """The rubric of a built-in judge; None for the name of any other judge."""
+    """Return the rubric of a built-in judge; None for any other judge's name."""
     if judge not in names():
         return None
     return load_rubric(judge)
 
 
-def value_in(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds
-    """The value of a key of a row, or of its metadata; None if neither has it."""
+def value_in(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  any value in the file
+    """Return the value of a key in a row or its metadata; None if neither has it."""
     value = row.get(key)
     if value is not None:
         return value

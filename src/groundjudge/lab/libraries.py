@@ -1,4 +1,4 @@
-"""The libraries of the extra `groundjudge[analysis]`, imported in one place with one error message."""
+"""The libraries of the extra `groundjudge[analysis]`, imported in one place, with one error message."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["NDArray", "import_library", "np"]
 
 
 def import_library(name: str) -> Any:  # noqa: ANN401  scikit-learn has no type hints
-    """Import scikit-learn, or SciPy, which it needs, where a figure is theirs.
+    """Import scikit-learn, or SciPy, which it needs, for figures that use them.
 
-    They take 100 MB and two seconds, and most commands do without them.
+    They take 100 MB and two seconds, and most commands don't need them.
     """
     with requires(MESSAGE, "analysis"):
         return import_module(name)

@@ -13,11 +13,11 @@ from groundjudge.verdict import Verdict
 
 @dataclass(frozen=True)
 class Side:
-    """The verdicts of one of the judges that are compared.
+    """The verdicts of one of the compared judges.
 
     Attributes:
         judge: the judge's name.
-        verdict_by_case: those on cases with an id.
+        verdict_by_case: the verdicts on cases with an id, by that id.
     """
 
     judge: str
@@ -28,7 +28,7 @@ class Side:
         """Read the verdicts of exactly one judge.
 
         Raises:
-            LabelError: `bad_option`: there are verdicts of another number of judges.
+            LabelError: `bad_option`: the verdicts do not come from exactly one judge.
         """
         latest = latest_verdicts(verdicts)
         judges = sorted({origin.judge for origin in latest.origins})
@@ -36,7 +36,7 @@ class Side:
             judges = list(latest.judges)
         if len(judges) != 1:
             names = ", ".join(judges) or "none"
-            message = f"compare takes the verdicts of one judge on each side, not of {names}"
+            message = f"compare takes the verdicts of one judge on each side, not of {names}: choose one"
             raise LabelError("bad_option", message)
         verdict_by_case: dict[str, BriefVerdict] = {}
         for verdict in latest:
@@ -50,12 +50,12 @@ class MatchedCases:
     """The verdicts of two judges, matched by the ids of their cases.
 
     Attributes:
-        judges: the name of either.
-        sides: the verdicts of either on the cases that both judged, in one order.
+        judges: the name of each.
+        sides: the verdicts of each on the cases that both judged, in the same order.
         changed_ids: the cases whose content differs between the two; they are not in `sides`.
-        first_scored: the cases that the first gave a score, without the changed ones.
-        second_scored: those that the second did.
-        n_neither_scored: how many cases neither did.
+        first_scored: the cases that the first scored, without the changed ones.
+        second_scored: the cases that the second scored, without the changed ones.
+        n_neither_scored: how many cases neither scored.
     """
 
     judges: tuple[str, str]
@@ -75,7 +75,7 @@ class MatchedCases:
         changed_ids: set[str] = set()
         for case_id in sorted(first_by_case.keys() & second_by_case.keys()):
             first, second = first_by_case[case_id], second_by_case[case_id]
-            # A verdict without a key, such as that of an unreadable row, does not know its case's content.
+            # A verdict without a key, such as one on an unreadable row, does not know its case's content.
             if first.case_hash and second.case_hash and first.case_hash != second.case_hash:
                 changed_ids.add(case_id)
             else:

@@ -1,7 +1,7 @@
-"""What a change of a judge's model changes: which verdicts flip, and where the threshold belongs now.
+"""What changes with a judge's model: which verdicts flip, and where the threshold belongs now.
 
 change = measure_change(old_verdicts, new_verdicts, labels)
-print(change.n_lost, change.n_gained, change.p)  # passed only before, passes only now
+print(change.n_lost, change.n_gained, change.p)  # passed only before, pass only now
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from groundjudge.lab.proportions import Rate, Z, mcnemar, wilson
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
-# How many flips are listed by default.
+# The default number of flips to list.
 MAX_FLIPS = 10
 
-# Half the width of the interval of the difference in accuracy that `ModelChange.labels_needed` is about.
+# `ModelChange.labels_needed` is for an interval of the difference in accuracy with this half-width.
 HALF_WIDTH = 0.05
 
-# The folds in which a threshold is tested, unless a class has fewer rows.
+# The number of folds for testing a threshold, unless a class has fewer rows.
 FOLDS = 5
 
 
@@ -34,11 +34,11 @@ class Flip(Frozen):
 
     Attributes:
         case_id: the id of the case.
-        first_passed: whether it passed with the first; with the second it is the other way round.
-        first_score: the score that decided.
-        second_score: likewise.
+        first_passed: whether it passed with the first judge; with the second, it did the opposite.
+        first_score: the first verdict's deciding score.
+        second_score: the second verdict's deciding score.
         first_reason: the first verdict's explanation.
-        second_reason: the second's.
+        second_reason: the second verdict's explanation.
         grounded: whether people call it grounded; None without a label that says so.
     """
 
@@ -52,25 +52,25 @@ class Flip(Frozen):
 
 
 class ModelChange(Frozen):
-    """What changes from one judge to another, as when a model is replaced.
+    """What changes from one judge to another, such as when a model is replaced.
 
-    All counts are of the cases that both gave a score.
+    All counts cover the cases that both scored.
 
     Attributes:
-        comparison: the figures of both and their differences, the shift of the scores among them
+        comparison: the figures of both and their differences, including the shift in scores
             (`comparison.differences["mean_score"]`).
-        n: how many cases there are.
-        n_lost: cases that passed with the first only.
-        n_gained: cases that pass with the second only.
-        share: the share of the cases that flip.
-        p: of the test that as many are lost as gained (see `proportions.mcnemar`);
-            None for groups of cases, because the test takes cases as independent, and without cases.
-        flips: those with the largest change of the score, which are listed.
-        labels_needed: how many labels of a sample with many flips (`sample.draw` with `against`) tell which
-            of the two judges is right more often, to ±0.05 in accuracy, and where the threshold belongs.
-        refit: the threshold at which the second judge agrees best with people, with its figures on rows that
-            it was not fitted on; `refit.gain` is what it costs to keep the one that it has.
-        why_no_refit: why there is none; "" if there is one.
+        n: the number of cases.
+        n_lost: cases that passed only with the first.
+        n_gained: cases that pass only with the second.
+        share: the share of cases that flip.
+        p: the p of a test that as many cases are lost as gained (see `proportions.mcnemar`);
+            None for groups of cases, because the test assumes independent cases, and without cases.
+        flips: the listed flips, those with the largest change in score.
+        labels_needed: how many labels of a sample with many flips (`sample.draw` with `against`) show which
+            judge is right more often, to ±0.05 in accuracy, and where the threshold belongs.
+        refit: the threshold at which the second judge agrees best with people, with its figures on held-out
+            rows; `refit.gain` is what keeping the current threshold costs.
+        why_no_refit: why there is no `refit`; "" if there is one.
     """
 
     comparison: Comparison
@@ -104,15 +104,15 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     """Measure what changes from the verdicts of one judge to those of another on the same cases.
 
     Args:
-        first: the verdicts of the judge before.
-        second: those of the judge now.
-        labels: human labels, if there are any; without them there is no `refit`.
-        thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed in its run
-            counts.
+        first: the earlier judge's verdicts.
+        second: the current judge's verdicts.
+        labels: human labels, if any; without them there is no `refit`.
+        thresholds: for each judge, the lowest score, 0..1, that passes; None: whether a row passed in its
+            run counts.
         label_threshold: the lowest label that means grounded, for graded labels.
-        most_flips: how many flips to list at most.
+        most_flips: the maximum number of flips to list.
         resamples: how many bootstrap resamples to draw for the intervals.
-        seed: of the bootstrap and of the folds.
+        seed: the seed of the bootstrap and of the folds.
 
     Raises:
         LabelError: `bad_option` if either side does not come from exactly one judge; `unreadable_label`.
@@ -137,17 +137,17 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     labelled = label_cases(matched, labels, thresholds, label_threshold)
     grounded: dict[str, bool] = {}
     refit: Calibration | None = None
-    why_no_refit = "no case with a label has a score of both"
+    why_no_refit = "no labelled case has a score from both"
     if labelled is not None:
         positive = labelled.samples[0].positive
-        if positive is not None:  # grades without a threshold say of no case whether it is grounded
+        if positive is not None:  # grades without a threshold don't say which cases are grounded
             grounded = dict(zip(labelled.ids, positive.tolist(), strict=True))
         try:
             refit = _refit(labelled, thresholds[1], label_threshold, resamples, seed)
             why_no_refit = ""
         except LabelError as error:
             why_no_refit = error.message
-    # The test takes cases as independent.
+    # The test assumes independent cases.
     has_groups = comparison.n_groups < comparison.n
     return ModelChange(
         comparison=comparison,
@@ -164,14 +164,14 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
 
 
 def _labels_needed(n_flips: int, n: int) -> int:
-    """How many labels are needed, drawn as `sample.draw` does with `against`; see `ModelChange`.
+    """Compute how many labels are needed, drawn by `sample.draw` with `against`; see `ModelChange`.
 
-    Only flips make the accuracy of two judges differ. So m of them that are labelled give the interval of the
-    difference a half-width of at most 1.96 times the share of flips, by the square root of m.
+    Only flips make the accuracy of two judges differ. So with m labelled flips, the interval of the
+    difference has a half-width of at most 1.96 times the share of flips, divided by the square root of m.
     """
     share = n_flips / n if n else 0.0
     flips_needed = min(n_flips, ceil((Z * share / HALF_WIDTH) ** 2))
-    # Half of a sample is drawn by size, and a quarter is of flips: two of four strata share the other half.
+    # Half of a sample is drawn by size. A further quarter is flips: two of the four strata sharing the rest.
     share_in_sample = share / 2 + 1 / 4
     return min(n, max(FEW_WITH_SCORES, ceil(flips_needed / share_in_sample)))
 
@@ -179,7 +179,7 @@ def _labels_needed(n_flips: int, n: int) -> int:
 def _outcomes(
     matched: MatchedCases, thresholds: tuple[float | None, float | None]
 ) -> dict[str, tuple[bool, bool]]:
-    """Whether each case that both gave a score passes with the first and with the second, by id."""
+    """Say whether each case scored by both passes with the first and with the second, by id."""
     outcomes: dict[str, tuple[bool, bool]] = {}
     for first, second in zip(*matched.sides, strict=True):
         if first.score is not None and second.score is not None:
@@ -196,7 +196,7 @@ def _list_flips(  # noqa: PLR0913, PLR0917  both sides of one list
     first_verdicts: Iterable[Verdict],
     second_verdicts: Iterable[Verdict],
 ) -> tuple[Flip, ...]:
-    """The flips with the largest change of the score, then by case id. Their reasons are read once more."""
+    """Find the flips with the largest change in score, then by case id. Their reasons are read again."""
     changes: dict[str, float] = {}
     for first, second in zip(*matched.sides, strict=True):
         case_id = first.case_id or ""
@@ -224,7 +224,7 @@ def _list_flips(  # noqa: PLR0913, PLR0917  both sides of one list
 
 
 def _select(verdicts: Iterable[Verdict], case_ids: Iterable[str]) -> dict[str, Verdict]:
-    """The verdicts on some cases, by their ids."""
+    """Return the verdicts on some cases, by id."""
     wanted_ids = frozenset(case_ids)
     verdict_by_id: dict[str, Verdict] = {}
     if not wanted_ids:
@@ -242,7 +242,7 @@ def _refit(
     resamples: int,
     seed: int,
 ) -> Calibration:
-    """Fit the threshold of the second judge to the labels, and compare it with the one that it has.
+    """Fit the second judge's threshold to the labels, and compare it with its current one.
 
     Raises:
         LabelError: as for `calibration.calibrate`.

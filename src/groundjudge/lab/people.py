@@ -1,4 +1,4 @@
-"""How far people agree with each other, which is about as far as a judge can agree with them."""
+"""How well people agree with each other, which is about as well as a judge can agree with them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from groundjudge.lab.labels import Labels
 from groundjudge.lab.libraries import np
 from groundjudge.verdict import Finite, Frozen, Score
 
-# Two opinions on a row, whether each calls it grounded, and how much the pair counts.
+# Two opinions on a row (whether each calls it grounded), and how much the pair counts.
 WeightedPair: TypeAlias = tuple[bool, bool, float]
 
 
 class People(Frozen):
-    """How far people agree on rows that two of them labelled, each row weighted by how many it stands for.
+    """How well people agree on rows that two of them labelled, each weighted by the rows it represents.
 
     Attributes:
-        n: the rows.
+        n: the number of rows.
         same: the share of them with the same label.
-        kappa: Cohen's kappa (1960); None if both gave one label throughout.
-        judge_kappa: the kappa of the judge and one of them, on average, on those of the rows that it judged.
-            People's own kappa is about as high as it can be.
+        kappa: Cohen's kappa (1960); None if both gave the same label throughout.
+        judge_kappa: the average kappa of the judge and one person, on the rows that the judge judged.
+            People's own kappa is about the highest it can reach.
     """
 
     n: int
@@ -39,11 +39,11 @@ def measure_people(
     find_grounded: Callable[[Labels], Mapping[str, bool | None]],
     passed: Mapping[str, bool | None],
 ) -> People | None:
-    """Compare people with each other, and the judge with them, on the rows with two labels; None without any.
+    """Compare people with each other, and the judge with them, on rows with two labels; None without any.
 
     Args:
-        labels: people's; those of a drawn sample count by their weights.
-        find_grounded: tells of labels whether they call each case grounded.
+        labels: people's labels; those of a drawn sample count by their weights.
+        find_grounded: says whether labels call each case grounded.
         passed: whether each case passed the judge; None for an error.
     """
     opinions = _opinions_by_case(labels, find_grounded)
@@ -57,7 +57,7 @@ def measure_people(
     pairs_with_judge: list[WeightedPair] = []
     for case_id, case_opinions in opinions.items():
         weight = weights[case_id]
-        # Of m people there are m (m - 1) / 2 pairs, which count as m / 2 (Krippendorff, 1970).
+        # m people form m (m - 1) / 2 pairs, which count as m / 2 (Krippendorff, 1970).
         pair_weight = weight / mean_weight / (len(case_opinions) - 1)
         for first, second in combinations(case_opinions, 2):
             pairs_of_people.append((first, second, pair_weight))
@@ -77,7 +77,7 @@ def measure_people(
 def _opinions_by_case(
     labels: Labels, find_grounded: Callable[[Labels], Mapping[str, bool | None]]
 ) -> dict[str, list[bool]]:
-    """Whether each person calls a case grounded, for the cases of which at least two could tell."""
+    """Say whether each person calls a case grounded, for cases where at least two could tell."""
     opinions: dict[str, list[bool]] = {}
     for labels_of_person in labels.annotators.values():
         grounded_cases = find_grounded(replace(labels, by_case=labels_of_person))
@@ -91,7 +91,7 @@ def _cohen_kappa(pairs: Sequence[WeightedPair]) -> float | None:
     firsts = np.array([first for first, _, _ in pairs], dtype=np.bool_)
     seconds = np.array([second for _, second, _ in pairs], dtype=np.bool_)
     weights = np.array([weight for _, _, weight in pairs])
-    # With a single label all agreement is by chance, and kappa is 0 / 0.
+    # With a single label, all agreement is by chance, and kappa is 0 / 0.
     opinions = np.concatenate([firsts, seconds])
     if opinions.all() or not opinions.any():
         return None

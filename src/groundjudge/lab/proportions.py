@@ -1,4 +1,4 @@
-"""Shares with their intervals, and the test of two shares on the same cases. They need no extra."""
+"""Shares with intervals, and a test of two shares on the same cases, without any extra."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Rate(Frozen):
     """A share with its 95% Wilson interval. All but `n` are None without observations.
 
     Attributes:
-        n: observations.
-        value: the share of them, 0..1.
+        n: the number of observations.
+        value: the share, 0..1.
         low: the lower end of the interval.
         high: its upper end.
     """
@@ -28,7 +28,7 @@ class Rate(Frozen):
 
 
 def wilson(share: float, n: int) -> Rate:
-    """A share of n observations with its Wilson score interval."""
+    """Return a share of n observations with its Wilson score interval."""
     if not n:
         return Rate(n=0)
     low, high = wilson_interval(share, n)
@@ -36,7 +36,7 @@ def wilson(share: float, n: int) -> Rate:
 
 
 def wilson_interval(share: float, n: float) -> tuple[float, float]:
-    """The ends of the Wilson score interval (Wilson, 1927) of a share of n observations, above 0.
+    """Return the ends of the Wilson score interval (Wilson, 1927) of a share; n must be above 0.
 
     Args:
         share: 0..1.
@@ -44,26 +44,26 @@ def wilson_interval(share: float, n: float) -> tuple[float, float]:
     """
     middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    # Rounding may put an end beyond 0 or 1, or on the wrong side of the share itself.
+    # Rounding may put an end beyond 0 or 1, or on the wrong side of the share.
     return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
 def rate_of(events: Sequence[bool]) -> Rate:
-    """The share of events that are true, with its Wilson score interval."""
+    """Return the share of events that are true, with its Wilson score interval."""
     if not events:
         return Rate(n=0)
     return wilson(sum(events) / len(events), len(events))
 
 
 def many_to_one(cases: Iterable[tuple[Sequence[bool], bool]]) -> float | None:
-    """The two-sided p of an exact test of many outcomes of a case against a single one; None without cases.
+    """Compute the two-sided p of an exact test of many outcomes of a case against one; None without cases.
 
-    If the two do not differ, any of a case's outcomes is as likely to be the single one. So how many of the
-    single outcomes are true is a sum of independent chances, one for each case: the share of its outcomes
-    that are true. With one outcome against one, this is McNemar's test.
+    If the two do not differ, any of a case's outcomes is equally likely to be the single one. So the number
+    of true single outcomes is a sum of independent chances, one for each case: the share of its outcomes that
+    are true. With one outcome against one, this is McNemar's test.
 
     Args:
-        cases: for each case its many outcomes, and the single one.
+        cases: for each case, its many outcomes and the single one.
     """
     # chances[n] is the chance that n of the single outcomes are true (the Poisson binomial distribution).
     chances = [1.0]
@@ -86,22 +86,22 @@ def many_to_one(cases: Iterable[tuple[Sequence[bool], bool]]) -> float | None:
 
 
 def mcnemar(only_first: int, only_second: int, n: int) -> float | None:
-    """The two-sided mid-p of McNemar's test (1947); None without cases.
+    """Compute the two-sided mid-p of McNemar's test (1947); None without cases.
 
-    It counts the observed outcome half, and so raises false alarms as often as its level says, where the
+    It counts half of the observed outcome, so it raises false alarms as often as its level says, while the
     exact test raises too few (Fagerland, Lydersen and Laake, 2013).
 
     Args:
         only_first: cases on which only the first outcome is true.
-        only_second: cases on which only the second is.
-        n: all cases.
+        only_second: cases on which only the second outcome is true.
+        n: the number of all cases.
     """
     if not n:
         return None
     n_differ = only_first + only_second
     if not n_differ:
         return 1.0
-    # Binomial coefficients, each from the one before, which takes no time for thousands of cases either.
+    # Binomial coefficients, each from the one before: fast even for thousands of cases.
     coefficient = 1
     n_ways = 1
     for k in range(min(only_first, only_second)):

@@ -5,7 +5,7 @@ true_rate = rate(verdicts, labels, sample)
 print(true_rate.rate, true_rate.own)  # the true rate, and what the judge says
 
 A judge's own pass rate is not the rate of grounded answers: its mistakes do not cancel out. Labels correct
-it, and the judge makes them go further: rows are drawn by what it said, so a stratum is nearly of one kind.
+it, and the judge makes them go further: rows are drawn by what it said, so most rows in a stratum are alike.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from groundjudge.lab.sample import LEAST, LabelSample, Stratum, judge_in, weight
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
-# Half the width of the interval that `TrueRate.needed` is about.
+# `TrueRate.needed` is for an interval with this half-width.
 HALF_WIDTH = 0.03
 
 # Whether people call each labelled row grounded, by id.
 Grounded: TypeAlias = Mapping[str, bool]
 
-# Of each labelled unit how many of its rows are labelled, and how many of these are grounded.
+# For each labelled unit, how many of its rows are labelled, and how many of these are grounded.
 UnitCounts: TypeAlias = Sequence[tuple[int, int]]
 
 
 class StratumCounts(NamedTuple):
-    """What is known of a stratum.
+    """What is known about a stratum.
 
     Attributes:
         rows: how many rows it has.
         units: how many units it has.
-        labelled_units: what people say of those that they labelled.
+        labelled_units: what people say about the units that they labelled.
     """
 
     rows: int
@@ -57,7 +57,7 @@ class StratumCounts(NamedTuple):
 
 
 class OwnRate(Frozen):
-    """The share of rows that passed a judge, of those that it judged."""
+    """The share of judged rows that passed a judge."""
 
     judge: str
     signature: str
@@ -69,17 +69,17 @@ class TrueRate(Frozen):
 
     Attributes:
         judge: the judge by whose verdicts the rows were drawn.
-        rows: how many rows the rate is of: all, also those that the judge could not judge.
+        rows: how many rows the rate covers: all, including those that the judge could not judge.
         rate: the rate with its 95% interval; `n` is the number of labels.
-        own: what each judge and version says by itself, which does not estimate the rate.
-        alone: the interval of as many labels of a simple random sample, without a judge.
-        worth: how many labels of a simple random sample would give an interval as narrow as `rate`.
+        own: the pass rate of each judge and version, which does not estimate the rate.
+        alone: the interval from the same number of labels in a simple random sample, without a judge.
+        worth: how many labels of a simple random sample would give an interval as narrow as that of `rate`.
         needed: how many labels would give an interval of ±0.03.
-        cannot_tell: the share of rows of which people could not tell. `rate` takes them to be as the others.
+        cannot_tell: the share of rows where people could not tell. `rate` assumes they are like the others.
         bounds: the rate if none of those is grounded, and if all are.
         n_unlabelled: drawn rows that have no label yet.
-        n_verdicts: the judge's rows in the verdicts at hand; `rows` at the time of the draw.
-        people: how far people agree; None if no row has two labels.
+        n_verdicts: the judge's rows in the current verdicts; `rows` counts them at the time of the draw.
+        people: how well people agree; None if no row has two labels.
     """
 
     judge: str
@@ -107,25 +107,27 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
 ) -> TrueRate:
     """Estimate how many answers people would call grounded.
 
-    With a sample of `draw`, the share in each stratum is (y + 1/2) / (k + 1), and the interval is Wald's for
-    a finite population. Without one the labels must be a simple random sample of the rows: then they correct
-    the mean of the judge's scores (prediction-powered inference: Angelopoulos, Duchi and Zrnic, 2023).
+    With a sample from `draw`, the share in each stratum is (y + 1/2) / (k + 1), and the interval is
+    Wald's for a finite population. Without one, the labels must be a simple random sample of the rows: they
+    then correct the mean of the judge's scores (prediction-powered inference: Angelopoulos, Duchi and
+    Zrnic, 2023).
 
     Args:
-        verdicts: of the judge that the sample was drawn by; others add their own rates.
-        labels: people's. A label that means "not applicable" counts as grounded, as such verdicts pass.
-        sample: what was drawn; None: the labels are a simple random sample of all rows.
-        judge: without a sample: whose scores correct the mean; None: those of the only judge.
+        verdicts: those of the judge that the sample was drawn by; other judges add their own pass rates.
+        labels: people's labels. "Not applicable" counts as grounded, because such verdicts pass.
+        sample: the drawn sample; None: the labels are a simple random sample of all rows.
+        judge: without a sample: the judge whose scores to correct; None: the only judge.
         label_threshold: the lowest label that means grounded, if labels are grades.
-        lam: without a sample: how much the judge's scores count, 0..1; None: so that the interval is narrow.
+        lam: without a sample: how much the judge's scores count, 0..1; None: for the narrowest interval.
 
     Raises:
-        LabelError: `outside_sample`: a label of a row that was not drawn, or of another draw; `no_sample`:
-            the labels are of a draw, and it is not given; `too_few_labels`; `unreadable_label`; `bad_option`:
-            grades without `label_threshold`, no such judge, or verdicts that the sample was not drawn from.
+        LabelError: `outside_sample`: a labelled row was not drawn, or belongs to another draw; `no_sample`:
+            the labels come from a draw that was not passed; `too_few_labels`; `unreadable_label`;
+            `bad_option`: grades without `label_threshold`, no such judge, or verdicts other than those that
+            the sample was drawn from.
     """
     if lam is not None and not 0 <= lam <= 1:
-        raise LabelError("bad_option", f"`lam` must be 0..1, not {lam}", "lam")
+        raise LabelError("bad_option", f"`lam` must be between 0 and 1, not {lam}", "lam")
     latest = latest_verdicts(verdicts)
     name = judge_in(latest.judges, sample.judge if sample else judge)
     ids_to_keep = set(labels.reviewed_ids)
@@ -144,15 +146,13 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
             return _estimate_from_strata(sample.strata, grounded)
         return _estimate_from_random_rows(judged, lam, grounded)
 
-    # People may have looked at a row and not been able to tell: None. The ids are a set, whose order changes
-    # from process to process, and with it the last digit of a sum of weights: so they are sorted.
+    # None means that people could not tell. The ids are a set, whose order changes between processes,
+    # and with it the last digit of a sum of weights, so they are sorted.
     opinions: dict[str, bool | None] = dict.fromkeys(sorted(labels.reviewed_ids))
     opinions.update(find_grounded_cases(labels))
     grounded = {case_id: opinion for case_id, opinion in opinions.items() if opinion is not None}
     if len(grounded) < LEAST:
-        message = (
-            f"{len(grounded)} rows have a label that says whether they are grounded: label at least {LEAST}"
-        )
+        message = f"only {len(grounded)} rows are labelled grounded or not grounded: label at least {LEAST}"
         raise LabelError("too_few_labels", message, name)
     weights = dict.fromkeys(opinions, 1.0)
     if sample:
@@ -163,7 +163,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     value, variance = estimate(grounded)
     low, high = _interval(value, variance, is_wald=sample is not None or lam is not None)
     n_rows = sample.rows if sample else judged.n_rows
-    population = sample.rows if sample else None  # random rows may be of any number
+    population = sample.rows if sample else None  # random rows may come from a population of any size
     return TrueRate(
         judge=name,
         rows=n_rows,
@@ -182,14 +182,14 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
 
 @dataclass
 class _Judged:
-    """What is kept of verdicts: much of those whose cases people label, and numbers of the others.
+    """What is kept of verdicts: details if people labelled the case, and only numbers otherwise.
 
     Attributes:
-        judge: the judge that corrects the labels, or is corrected by them.
-        ids_to_keep: the cases that people label.
+        judge: the judge that the labels correct, or that corrects them.
+        ids_to_keep: the cases that people labelled.
         passed: whether each of these passed the judge; None for an error.
-        predictions: what the judge predicts of each of them.
-        other_predictions: what it predicts of the other cases, in no order.
+        predictions: what the judge predicts for each of them.
+        other_predictions: what it predicts for the other cases, in no order.
         outcomes: how many verdicts of each judge and signature passed and did not.
     """
 
@@ -206,7 +206,7 @@ class _Judged:
         return len(self.predictions) + len(self.other_predictions)
 
     def add(self, verdict: Verdict) -> None:
-        """Count one more verdict."""
+        """Count a verdict."""
         if not verdict.judge:
             return  # a row that could not be read
         if verdict.passed is not None:
@@ -220,7 +220,7 @@ class _Judged:
             self.other_predictions.append(_prediction(verdict))
 
     def own_rates(self) -> tuple[OwnRate, ...]:
-        """The pass rate of each judge and version."""
+        """Return the pass rate of each judge and version."""
         own_rates: list[OwnRate] = []
         versions = {(judge, signature) for judge, signature, _ in self.outcomes}
         for judge, signature in sorted(versions):
@@ -231,7 +231,7 @@ class _Judged:
 
 
 def _check_origin(labels: Labels, sample: LabelSample | None, judged: _Judged) -> Labels:
-    """The labels, once it is certain that they, the sample and the verdicts are of the same rows.
+    """Return the labels after checking that they, the sample and the verdicts cover the same rows.
 
     Raises:
         LabelError: `no_sample`, `outside_sample`, `bad_option`.
@@ -240,29 +240,29 @@ def _check_origin(labels: Labels, sample: LabelSample | None, judged: _Judged) -
         if labels.samples:
             raise LabelError("no_sample", NO_SAMPLE, "sample")
         if labels.groups:
-            message = "`group`: labels of random rows cannot be in groups: draw these with `label --group`"
+            message = "`group`: labels of random rows cannot have groups: draw groups with `label --group`"
             raise LabelError("bad_option", message, "group")
         unjudged_ids = labels.reviewed_ids - judged.passed.keys()
         if unjudged_ids:
             first_id = min(unjudged_ids)
-            message = f"there is no verdict on the labelled row {first_id!r}"
+            message = f"the labelled row {first_id!r} has no verdict: pass the verdicts on the labelled rows"
             raise LabelError("outside_sample", message, first_id)
         return labels
     missing_ids = set(sample.ids) - judged.passed.keys()
     if missing_ids:
         first_id = min(missing_ids)
-        message = f"the sample was drawn from other verdicts: there is none on {first_id!r}"
+        message = f"the sample was drawn from other verdicts: these have none on {first_id!r}"
         raise LabelError("bad_option", message, first_id)
     labels = weight_labels(labels, sample)
     for stratum in sample.strata:
         if labels.reviewed_ids.isdisjoint(stratum.ids):
-            message = f"no row of the stratum {stratum.name!r} has a label: label the rows that are left"
+            message = f"no row of the stratum {stratum.name!r} has a label: label the remaining rows"
             raise LabelError("too_few_labels", message, stratum.name)
     return labels
 
 
 def _estimate_from_strata(strata: Sequence[Stratum], grounded: Grounded) -> tuple[float, float]:
-    """The rate and its variance from a stratified sample."""
+    """Estimate the rate and its variance from a stratified sample."""
     counts: list[StratumCounts] = []
     for stratum in strata:
         labelled_units: list[tuple[int, int]] = []
@@ -275,9 +275,9 @@ def _estimate_from_strata(strata: Sequence[Stratum], grounded: Grounded) -> tupl
 
 
 def stratified_rate(strata: Sequence[StratumCounts]) -> tuple[float, float]:
-    """A rate and its variance from what is known of each stratum, and half a row of each kind beside that.
+    """Estimate a rate and its variance from what is known about each stratum, plus half a row of each kind.
 
-    The share in each stratum is (y + 1/2) / (k + 1), and its variance that of a sample of a finite
+    The share in each stratum is (y + 1/2) / (k + 1), and its variance is that of a sample from a finite
     population.
     """
     value = 0.0
@@ -288,10 +288,10 @@ def stratified_rate(strata: Sequence[StratumCounts]) -> tuple[float, float]:
         effective = 0.0
         share = 0.5
         if n:
-            # Groups say as much as this number of independent rows, and half a row of each kind is added.
+            # Groups are worth this number of independent rows, plus half a row of each kind.
             effective = n / _design_effect(labelled_units)
             share = (n_grounded / n * effective + 0.5) / (effective + 1)
-        # What was labelled is certain: only the other units make the rate vary.
+        # Labelled units are certain: only the other units make the rate vary.
         unlabelled_share = (units - len(labelled_units)) / max(1, units - 1)
         value += (n_grounded + (rows - n) * share) / total
         variance += (rows / total) ** 2 * share * (1 - share) / (effective + 1) * unlabelled_share
@@ -299,10 +299,10 @@ def stratified_rate(strata: Sequence[StratumCounts]) -> tuple[float, float]:
 
 
 def _design_effect(labelled_units: UnitCounts) -> float:
-    """How much more groups vary than as many rows by themselves (Kish, 1965); 1 for groups of one row."""
+    """Compute how much more groups vary than as many separate rows (Kish, 1965); 1 for groups of one."""
     n, n_grounded = _sum_units(labelled_units)
     k = len(labelled_units)
-    if k <= 1 or n_grounded in {0, n}:  # no variation to see: as if each group were of one kind
+    if k <= 1 or n_grounded in {0, n}:  # no variation to see: assume that each group is of one kind
         return sum(size * size for size, _ in labelled_units) / n
     share = n_grounded / n
     squares = sum((unit_grounded - share * size) ** 2 for size, unit_grounded in labelled_units)
@@ -311,14 +311,14 @@ def _design_effect(labelled_units: UnitCounts) -> float:
 
 
 def _sum_units(labelled_units: UnitCounts) -> tuple[int, int]:
-    """How many rows of the units are labelled, and how many of these are grounded."""
+    """Count the labelled rows of the units, and how many of these are grounded."""
     n = sum(size for size, _ in labelled_units)
     n_grounded = sum(unit_grounded for _, unit_grounded in labelled_units)
     return n, n_grounded
 
 
 def _estimate_from_random_rows(judged: _Judged, lam: float | None, grounded: Grounded) -> tuple[float, float]:
-    """The rate and its variance from a simple random sample: the mean score, corrected by the labels.
+    """Estimate the rate and its variance from a simple random sample: the mean score, corrected by labels.
 
     This is prediction-powered inference (Angelopoulos, Duchi and Zrnic, 2023).
     """
@@ -329,12 +329,12 @@ def _estimate_from_random_rows(judged: _Judged, lam: float | None, grounded: Gro
         if case_id not in grounded:
             predictions_of_others.append(prediction)
     if not predictions_of_others:
-        # All rows are labelled: then the predictions cancel out, and the rate is that of the labels.
+        # If all rows are labelled, the predictions cancel out, and the rate is that of the labels.
         predictions_of_others.append(fmean(predictions_of_labelled))
     n = len(labels)
     n_others = len(predictions_of_others)
     if lam is None:
-        # With this weight of the predictions the variance is least.
+        # This weight of the predictions minimises the variance.
         lam = 0.0
         all_predictions = predictions_of_labelled + predictions_of_others
         spread_of_predictions = pvariance(all_predictions) * (1 + n / n_others)
@@ -344,7 +344,7 @@ def _estimate_from_random_rows(judged: _Judged, lam: float | None, grounded: Gro
     errors: list[float] = []
     for label, prediction in zip(labels, predictions_of_labelled, strict=True):
         errors.append(label - lam * prediction)
-    least_share = 0.5 / (n + 1)  # the variance is at least that of half a row that is not as the others
+    least_share = 0.5 / (n + 1)  # the variance is at least that of half a row unlike the others
     spread_of_errors = max(pvariance(errors), least_share * (1 - least_share))
     value = min(1.0, max(0.0, lam * fmean(predictions_of_others) + fmean(errors)))
     variance = lam**2 * pvariance(predictions_of_others) / n_others + spread_of_errors / n
@@ -352,7 +352,7 @@ def _estimate_from_random_rows(judged: _Judged, lam: float | None, grounded: Gro
 
 
 def _prediction(verdict: Verdict) -> float:
-    """What the judge predicts of a row: its score; 1 where there is nothing to judge, 0 after an error."""
+    """Predict a row as the judge does: its score; 1 if there is nothing to judge, 0 after an error."""
     score = deciding_score(verdict)
     if score is None:
         return float(bool(verdict.passed))
@@ -360,8 +360,8 @@ def _prediction(verdict: Verdict) -> float:
 
 
 def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, float]:
-    """The 95% interval of a rate: Wald's, or Wilson's of as many rows as would give this variance."""
-    # At 0 and 1, and without variance, Wilson's number of rows would be none, or without end.
+    """Compute the 95% interval of a rate: Wald's, or Wilson's for the number of rows with this variance."""
+    # At 0 and 1, and without variance, Wilson's number of rows would be zero or infinite.
     if is_wald or not 0 < value < 1 or not variance:
         half = Z * sqrt(variance)
         return max(0.0, value - half), min(1.0, value + half)
@@ -369,10 +369,10 @@ def _interval(value: float, variance: float, *, is_wald: bool) -> tuple[float, f
 
 
 def _rate_of_random_rows(value: float, n: int, population: int | None) -> Rate:
-    """A share with the Wilson interval of n rows drawn at random from a population; None: of any size."""
+    """Return a share with the Wilson interval of n rows drawn from a population; None: of any size."""
     unlabelled_share = 1.0
     if population is not None:
-        # The correction for a finite population: who has labelled all rows knows the share.
+        # The correction for a finite population: with all rows labelled, the share is known.
         unlabelled_share = (population - n) / max(1, population - 1)
     low, high = value, value
     if unlabelled_share:
@@ -381,19 +381,19 @@ def _rate_of_random_rows(value: float, n: int, population: int | None) -> Rate:
 
 
 def _n_worth(value: float, width: float, population: int | None) -> int:
-    """How many rows drawn at random give an interval that is as narrow."""
+    """Compute how many rows drawn at random give an equally narrow interval."""
 
     def negative_width(n: int) -> float:
         rate_of_n = _rate_of_random_rows(value, n, population)
         return -((rate_of_n.high or 0.0) - (rate_of_n.low or 0.0))
 
-    # Intervals become narrower with more rows: the negative widths rise, as bisection needs it.
+    # Intervals narrow with more rows, so the negative widths rise, as bisection requires.
     numbers = range(1, maxsize if population is None else population)
     return 1 + bisect_left(numbers, -width, key=negative_width)
 
 
 def _n_needed(variance: float, n: int, rows: int) -> int:
-    """How many labels give ±`HALF_WIDTH`, if the variance falls as 1/n - 1/rows."""
+    """Compute how many labels give ±`HALF_WIDTH`, if the variance falls as 1/n - 1/rows."""
     if n >= rows:
         return n
     per_label = variance / (1 / n - 1 / rows)

@@ -1,8 +1,8 @@
-"""Which rows people should label: a sample with known probabilities, drawn by what the judge said of them.
+"""Which rows people should label: a sample with known probabilities, drawn by what the judge said about them.
 
-A hundred labels say most about ten thousand verdicts if rows that passed and rows that did not are both among
-them, whatever their shares. So each is a stratum. Rows without a score are strata too: an answer that could
-not be judged is an answer.
+A hundred labels say most about ten thousand verdicts if they include both rows that passed and rows that did
+not, regardless of their shares. So each is a stratum. Rows without a score are strata too: an answer that
+could not be judged is still an answer.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from groundjudge.lab.labels import DrawnRow, LabelError, Labels
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Verdict, deciding_score
 
-# Labels in each stratum at least, unless it has fewer units.
+# The minimum number of labels in each stratum, unless it has fewer units.
 LEAST = 5
 
-# With fewer units that did not pass, these are one stratum; otherwise they can be two, by score.
+# With fewer units that did not pass, they form one stratum; otherwise there can be two, by score.
 ENOUGH_TO_SPLIT = 20
 
-# With fewer labels, the units that did not pass are one stratum, of which the labels then say more.
+# With fewer labels, the units that did not pass form one stratum, so the labels say more about it.
 ENOUGH_LABELS = 100
 
 PASSED, FAILED, NOT_APPLICABLE, ERROR = "passed", "failed", "not applicable", "error"
 LOWER, HIGHER = f"{FAILED}, lower scores", f"{FAILED}, higher scores"
 FAILED_NOW, PASSED_NOW = f"{FAILED}, {PASSED} before", f"{PASSED}, {FAILED} before"
 
-# The strata that share one half of the labels equally.
+# The strata that share half of the labels equally.
 JUDGED = frozenset({PASSED, FAILED, LOWER, HIGHER, FAILED_NOW, PASSED_NOW})
 
-# The stratum of a group is the first of these that one of its rows is in: a flip, or else the worst.
+# A group's stratum is the first of these that contains one of its rows: a flip, or else the worst.
 FROM_WORST = (FAILED_NOW, PASSED_NOW, FAILED, ERROR, PASSED, NOT_APPLICABLE)
 
-# Digits of the hashes that stand for a draw and for the contents of its cases.
+# Digits of the hashes that identify a draw and the contents of its cases.
 HASH_DIGITS = 16
 
 
 class JudgedRow(NamedTuple):
-    """What the draw needs of a verdict.
+    """What the draw needs from a verdict.
 
     Attributes:
         case_id: the id of its case.
-        outcome: what the judge said, by which strata are made.
-        score: the score that decides; None without a score.
+        outcome: what the judge said, which determines the stratum.
+        score: the deciding score; None without a score.
     """
 
     case_id: str
@@ -62,13 +62,13 @@ class JudgedRow(NamedTuple):
 
 
 class EarlierOutcome(NamedTuple):
-    """What a judge said of a case before, and a hash of the case; "" if that is not known."""
+    """What a judge said about a case earlier, and a hash of the case; "" if unknown."""
 
     case_hash: str
     passed: bool
 
 
-# What is drawn: one row, or the rows of one group.
+# The unit of drawing: one row, or the rows of one group.
 Unit: TypeAlias = Sequence[JudgedRow]
 
 
@@ -76,9 +76,9 @@ class Stratum(Frozen):
     """Rows that are drawn with the same probability.
 
     Attributes:
-        name: what the judge said of them.
+        name: what the judge said about them.
         rows: how many rows it has.
-        units: how many units are drawn from: its rows, or its groups.
+        units: how many units it has to draw from: its rows, or its groups.
         drawn: the ids of the rows that were drawn, unit by unit.
     """
 
@@ -90,7 +90,7 @@ class Stratum(Frozen):
     @model_validator(mode="after")
     def _adds_up(self) -> Stratum:
         if not 0 < len(self.drawn) <= self.units <= self.rows:
-            message = f"{self.name}: {len(self.drawn)} drawn of {self.units} units in {self.rows} rows"
+            message = f"{self.name}: {len(self.drawn)} of {self.units} units drawn, in {self.rows} rows"
             raise ValueError(message)
         return self
 
@@ -101,7 +101,7 @@ class Stratum(Frozen):
 
     @property
     def probability(self) -> float:
-        """The probability with which each of its rows is drawn, 0..1."""
+        """The probability with which each of its rows was drawn, 0..1."""
         return len(self.drawn) / self.units
 
 
@@ -111,10 +111,10 @@ class LabelSample(Frozen):
     Attributes:
         judge: the judge's name.
         signatures: the signatures of its verdicts (see `Verdict.signature`).
-        seed: of the draw.
+        seed: the seed of the draw.
         contents: a hash of the contents of the drawn cases, as far as the verdicts know them.
-        strata: the strata, each with what was drawn from it.
-        double: the ids of the rows that a second person labels too.
+        strata: the strata, each with its drawn rows.
+        double: the ids of the rows that a second person also labels.
     """
 
     judge: str
@@ -126,18 +126,18 @@ class LabelSample(Frozen):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the drawn rows as people see them, in an order that tells nothing of the strata."""
+        """The ids of the drawn rows as people see them, in an order that does not reveal the strata."""
         units: list[tuple[str, ...]] = []
         for stratum in self.strata:
             units += stratum.drawn
-        # The seed is in the file: shuffled from their order, the strata could be told again.
+        # The seed is in the file: if rows were shuffled from stratum order, the strata could be recovered.
         units.sort()
-        Random(f"{self.seed} order").shuffle(units)  # noqa: S311  no secret
+        Random(f"{self.seed} order").shuffle(units)  # noqa: S311  not a secret
         return tuple(case_id for unit in units for case_id in unit)
 
     @property
     def id(self) -> str:
-        """The name of the draw: a hash of the rows, whatever the verdicts say of them."""
+        """The name of the draw: a hash of the rows, regardless of what verdicts say about them."""
         text = "\0".join((self.judge, self.contents, *self.ids, "", *self.double))
         return sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
@@ -151,7 +151,7 @@ class LabelSample(Frozen):
 
     @property
     def rows(self) -> int:
-        """How many rows the sample stands for."""
+        """How many rows the sample represents."""
         return sum(stratum.rows for stratum in self.strata)
 
 
@@ -168,22 +168,22 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     """Draw rows for people to label.
 
     Half of the labels go to all strata in proportion to their size, and half in equal parts to those with a
-    score, with at least `LEAST` in each stratum. The same verdicts and seed give the same sample, in whatever
-    order the verdicts are.
+    score, with at least `LEAST` in each stratum. The same verdicts and seed give the same sample, regardless
+    of the order of the verdicts.
 
     Args:
         verdicts: of any judges.
         n: how many rows to draw; with groups, how many groups.
-        judge: whose verdicts decide the strata; None: the only judge there is.
-        double: how many of the drawn rows a second person labels too, which shows how well people agree.
-        seed: of the draw.
-        groups: the group of each case, such as the conversation that it is from. Groups are drawn whole.
-        against: verdicts of the judge before, such as with another model. Rows that passed then and do not
-            now, or the other way round, are strata of their own, and so are drawn more often than others.
+        judge: the judge whose verdicts decide the strata; None: the only judge.
+        double: how many of the drawn rows a second person also labels, which shows how well people agree.
+        seed: the seed of the draw.
+        groups: the group of each case, such as the conversation that it comes from. Groups are drawn whole.
+        against: the judge's earlier verdicts, such as with another model. Rows that passed then and do not
+            now, or vice versa, form separate strata, so they are drawn more often than others.
 
     Raises:
         LabelError: `bad_option`: several judges and none named, an unknown judge, a case without an id, or
-            `n` or `double` that the rows do not allow.
+            `n` or `double` that does not fit the rows.
     """
     latest = latest_verdicts(verdicts)
     name = judge_in(latest.judges, judge)
@@ -199,10 +199,10 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         rows_or_groups = "groups" if groups else "rows"
         message = (
             f"{name}: {n} labels cannot be drawn from {len(units)} {rows_or_groups} in {len(sizes)} strata: "
-            f"give `n` from {least} to {len(units)}"
+            f"pass `n` from {least} to {len(units)}"
         )
         raise LabelError("bad_option", message, "n")
-    random = Random(seed)  # noqa: S311  no secret
+    random = Random(seed)  # noqa: S311  not a secret
     counts = allocation(sizes, n)
     drawn_strata: list[Stratum] = []
     for stratum, members in strata.items():
@@ -222,7 +222,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         ids += drawn_stratum.ids
     ids.sort()
     if not 0 <= double <= len(ids):
-        message = f"`double`: {double} of {len(ids)} drawn rows cannot be labelled twice"
+        message = f"`double`: {double} rows cannot be labelled twice: only {len(ids)} are drawn"
         raise LabelError("bad_option", message, "double")
     return LabelSample(
         judge=name,
@@ -235,7 +235,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
 
 
 def _hash_contents(ids: Sequence[str], verdicts: Iterable[Verdict]) -> str:
-    """A hash of the contents of the drawn cases, as far as the verdicts know them."""
+    """Hash the contents of the drawn cases, as far as the verdicts know them."""
     case_hashes: dict[str, str] = dict.fromkeys(ids, "")
     for verdict in verdicts:
         if verdict.case_id in case_hashes:
@@ -245,13 +245,13 @@ def _hash_contents(ids: Sequence[str], verdicts: Iterable[Verdict]) -> str:
 
 
 def weight_labels(labels: Labels, sample: LabelSample) -> Labels:
-    """Labels of a drawn sample that count by one over the probability of their row.
+    """Weight the labels of a drawn sample by the inverse of their rows' probabilities.
 
-    With them `agree`, `calibrate` and `compare` give figures of all rows that the sample was drawn from, and
-    resample within strata.
+    With them, `agree`, `calibrate` and `compare` give figures for all rows that the sample was drawn from,
+    and resample within strata.
 
     Raises:
-        LabelError: `outside_sample`: a label of a row that was not drawn, or of another draw.
+        LabelError: `outside_sample`: a labelled row was not drawn, or belongs to another draw.
     """
     sample_id = sample.id
     outside = [case_id for case_id, label_sample in labels.samples.items() if label_sample != sample_id]
@@ -259,7 +259,9 @@ def weight_labels(labels: Labels, sample: LabelSample) -> Labels:
         outside = list(labels.reviewed_ids - set(sample.ids))
     if outside:
         first = min(outside)
-        message = f"the label of {first!r} is not of the draw {sample_id}: leave out what was not drawn"
+        message = (
+            f"the labelled row {first!r} is not in the draw {sample_id}: remove rows that were not drawn"
+        )
         raise LabelError("outside_sample", message, first)
     drawn_rows: dict[str, DrawnRow] = {}
     groups = dict(labels.groups)
@@ -267,17 +269,17 @@ def weight_labels(labels: Labels, sample: LabelSample) -> Labels:
         drawn_row = DrawnRow(stratum.name, 1 / stratum.probability)
         for unit in stratum.drawn:
             drawn_rows |= dict.fromkeys(unit, drawn_row)
-            # What was drawn as one is not independent, whatever else the labels say of it.
+            # Rows drawn together are not independent, regardless of what the labels say.
             if len(unit) > 1:
                 groups |= dict.fromkeys(unit, f"group of {unit[0]}")
     return replace(labels, drawn_rows=drawn_rows, groups=groups)
 
 
 def allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
-    """How many units to draw from each stratum (see `draw`), given how many it has."""
+    """Compute how many units to draw from each stratum (see `draw`), given how many it has."""
     total = sum(sizes.values())
     n_judged = len(JUDGED & sizes.keys())
-    # What each stratum would get if it were large enough, and labels could be divided.
+    # What each stratum would get if it were large enough and labels were divisible.
     ideal_counts: dict[str, float] = {}
     for name, size in sizes.items():
         ideal_counts[name] = n / 2 * size / total
@@ -292,33 +294,33 @@ def allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
 
 
 def judge_in(judges: Sequence[str], judge: str | None) -> str:
-    """The judge that is meant among those with verdicts: the only one, unless it is named.
+    """Choose a judge among those with verdicts: the named one, or the only one.
 
     Raises:
-        LabelError: `bad_option`: there are several and none is named, or none has that name.
+        LabelError: `bad_option`: there are several and none was named, or none has that name.
     """
     all_names = ", ".join(judges) or "none"
     if judge is None and len(judges) != 1:
         raise LabelError("bad_option", f"name the `judge`, one of: {all_names}", "judge")
     name = judge or judges[0]
     if name not in judges:
-        message = f"`judge`: there is no verdict by {name!r}: it can be {all_names}"
+        message = f"`judge`: there are no verdicts by {name!r}: choose from {all_names}"
         raise LabelError("bad_option", message, "judge")
     return name
 
 
 def save_sample(path: str | Path, sample: LabelSample) -> None:
-    """Write a sample to a file of JSON, which `rate` reads.
+    """Write a sample to a JSON file, which `rate` reads.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     with replace_file(Path(path)) as file:
         file.write(f"{sample.model_dump_json(indent=1)}\n".encode())
 
 
 def read_sample(path: str | Path) -> LabelSample:
-    """Read what `save_sample` wrote.
+    """Read a sample written by `save_sample`.
 
     Raises:
         OSError: the file cannot be opened or read.
@@ -327,12 +329,14 @@ def read_sample(path: str | Path) -> LabelSample:
     try:
         return LabelSample.model_validate_json(Path(path).read_bytes())
     except ValidationError as error:
-        message = f"{path}: not what `groundjudge label` wrote ({first_fault(error)}): give its .sample.json"
+        message = (
+            f"{path} was not written by `groundjudge label` ({first_fault(error)}): pass its .sample.json"
+        )
         raise LabelError("unreadable_sample", message, str(path)) from error
 
 
 def _read_outcomes(verdicts: Iterable[Verdict], judge: str) -> dict[str, EarlierOutcome]:
-    """What a judge said before of each case that it gave a score: that of this name, or the only one."""
+    """Return what a judge (the named one, or the only one) said earlier about each case that it scored."""
     latest = latest_verdicts(verdicts)
     name = judge if judge in latest.judges else judge_in(latest.judges, None)
     outcomes: dict[str, EarlierOutcome] = {}
@@ -348,12 +352,12 @@ def _units(
     groups: Mapping[str, str],
     earlier_outcomes: Mapping[str, EarlierOutcome],
 ) -> list[Unit]:
-    """The units that are drawn, in an order that does not depend on that of the verdicts."""
+    """Return the units to draw from, in an order that does not depend on the order of the verdicts."""
     single_rows: list[JudgedRow] = []
     rows_by_group: dict[str, list[JudgedRow]] = {}
     for verdict in verdicts:
         if not verdict.case_id:
-            message = f"{judge}: a verdict has no case id: label rows need ids"
+            message = f"{judge}: a verdict has no case id: give each row to label an `id`"
             raise LabelError("bad_option", message, judge)
         outcome = _outcome(verdict, earlier_outcomes.get(verdict.case_id))
         row = JudgedRow(verdict.case_id, outcome, deciding_score(verdict))
@@ -369,7 +373,7 @@ def _units(
 
 
 def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
-    """The units by stratum, those that did not pass in two halves by score where n labels are enough."""
+    """Group units by stratum; those that did not pass form two halves by score if n labels are enough."""
     strata: dict[str, list[Unit]] = {}
     for unit in units:
         outcomes = {row.outcome for row in unit}
@@ -389,7 +393,7 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
             lower.append(unit)
         else:
             higher.append(unit)
-    # Where more than half of the units have the lowest score, nothing is below the middle.
+    # If more than half of the units have the lowest score, nothing is below the middle.
     if lower and higher:
         del strata[FAILED]
         strata[LOWER] = lower
@@ -402,7 +406,7 @@ def _outcome(verdict: Verdict, earlier: EarlierOutcome | None) -> str:
         return ERROR
     if verdict.status == "not_applicable":
         return NOT_APPLICABLE
-    # A case whose content was changed in between does not flip.
+    # A case whose content changed in between does not flip.
     is_same_case = earlier is not None and earlier.case_hash in {verdict.case_hash, ""}
     if earlier is None or not is_same_case or earlier.passed == verdict.passed:
         return PASSED if verdict.passed else FAILED

@@ -1,7 +1,7 @@
-"""Pages of data: a template, a style sheet, a script, and what they show of a case.
+"""Pages of data: a template, a style sheet, a script, and the fields of a case that they show.
 
-A page fetches nothing, and text of cases and verdicts is never parsed as HTML: it is embedded as JSON, the
-page's script inserts it as text nodes, and the page's Content-Security-Policy allows no other script.
+A page fetches nothing, and never parses text from cases and verdicts as HTML: the text is embedded as JSON,
+the page's script inserts it as text nodes, and the page's Content-Security-Policy allows no other script.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.data import is_list
 from groundjudge.verdict import well_formed
 
-# The folder of what all pages share, and of the labelling page.
+# The folder of the parts that all pages share, and of the labelling page.
 FOLDER = Path(__file__).parent
 
-# What every page has in its head, within so many bytes from the beginning.
+# Every page has this in its head, within this many bytes from the beginning.
 MARK = b'<meta name="generator" content="groundjudge">'
 HEAD = 1000
 
-# The fields of a case that are copied as they are; response and context are converted.
+# The fields of a case to copy unchanged; response and context are converted.
 CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "answers")
 
-# Signs that could end the script element around the data, or a line of a script, as JSON escapes.
+# Characters that could end the script element around the data, or a line of a script, as JSON escapes.
 ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
@@ -38,10 +38,10 @@ def fill_page(name: str, title: str, data: Mapping[str, Any], folder: Path = FOL
     """Make a page from its parts, with a policy that allows its own style sheet and script alone.
 
     Args:
-        name: of the page's body and script; it has the style sheet page.css, and one of its name.
+        name: the name of the page's body, script and style sheet; it also uses page.css.
         title: the page's heading.
         data: what the script shows.
-        folder: of the page's own parts.
+        folder: the folder of the page's own parts.
     """
     style = _read_part(FOLDER / "page.css")
     if name != "page":
@@ -68,7 +68,7 @@ def fill_page(name: str, title: str, data: Mapping[str, Any], folder: Path = FOL
 
 
 def is_page(path: str | Path) -> bool:
-    """Whether a file begins as these pages do."""
+    """Say whether a file begins like these pages."""
     with Path(path).open("rb") as page:
         return MARK in page.read(HEAD)
 
@@ -78,19 +78,19 @@ def _read_part(part: Path) -> str:
 
 
 def _csp_hash(code: str) -> str:
-    """The source expression of an inline style sheet or script in a Content-Security-Policy."""
+    """Return an inline style sheet's or script's source expression for a Content-Security-Policy."""
     digest = b64encode(sha256(code.encode()).digest())
     return f"'sha256-{digest.decode()}'"
 
 
 def case_data(case: Case) -> dict[str, Any]:
-    """The fields of a case as a page shows them."""
+    """Return the fields of a case as a page shows them."""
     fields: dict[str, Any] = {"id": case.id}
     for name in CASE_FIELDS:
         fields[name] = _field_data(getattr(case, name))
     fields["response"] = case.response_text
     fields = without_empty(fields)
-    # An empty context is shown as empty; only one that was not given is left out.
+    # An empty context is shown as empty; only a missing one is left out.
     if case.context is not None:
         fields["context"] = [_document_data(document) for document in case.context]
     return fields
@@ -101,8 +101,8 @@ def _document_data(document: Document) -> dict[str, Any]:
     return without_empty({"title": document.title, "tool": is_tool_result, "content": document.content})
 
 
-def _field_data(value: Any) -> object:  # noqa: ANN401  whatever a field of a case holds
-    """A field as text or a list of texts; a message as [role, text], with its tool calls in the text."""
+def _field_data(value: Any) -> object:  # noqa: ANN401  any value of a case's field
+    """Return a field as text or a list of texts; a message as [role, text], its tool calls in the text."""
     if isinstance(value, Message):
         lines = [value.content]
         for call in value.tool_calls:
@@ -115,7 +115,7 @@ def _field_data(value: Any) -> object:  # noqa: ANN401  whatever a field of a ca
 
 
 def without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is empty or false, which keeps a page of thousands of rows small."""
+    """Leave out empty and false values, to keep a page of thousands of rows small."""
     present_fields: dict[str, Any] = {}
     for name, value in fields.items():
         if value is None or value is False or value in ("", [], ()):

@@ -1,7 +1,7 @@
-"""What a report shows of verdicts: figures of all of them, and the first rows of each kind.
+"""What a report shows about verdicts: figures over all of them, and the first rows of each kind.
 
-A page of a million rows opens in no browser. So verdicts are counted one at a time, and of each kind only the
-first ones are kept.
+No browser opens a page of a million rows. So verdicts are counted one at a time, and only the first of each
+kind are kept.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.runs.summary import Summary, Tally
 from groundjudge.verdict import Usage, Verdict, deciding_score, passes
 
-# How many verdicts of a kind the page shows at most. A kind is one judge with one outcome, and if there are
-# labels, with which people agree or do not.
+# Maximum number of verdicts of a kind on the page. A kind is one judge with one outcome and, if there are
+# labels, whether people agree with it.
 MAX_OF_A_KIND = 1000
 
 # The number of bins of equal width of a judge's histogram of scores.
@@ -31,19 +31,19 @@ SHA_DIGITS = 12
 
 @dataclass
 class JudgeCounts:
-    """What is counted of a judge's verdicts, beside their summary.
+    """What is counted in a judge's verdicts, in addition to their summary.
 
     Attributes:
         histogram: for each bin of the scores, how many verdicts did not pass and how many did.
-        n_passed: verdicts with a score that passed; "not applicable" passes without one, and is counted by
-            itself.
+        n_passed: verdicts with a score that passed; "not applicable" passes without one, and is counted
+            separately.
         n_calls: how many times the model was asked.
         usage: the tokens of all verdicts that report them.
-        n_with_tokens: how many verdicts do.
-        latencies: the seconds of each verdict for which a model was called.
+        n_with_tokens: how many verdicts report them.
+        latencies: the seconds taken by each verdict for which a model was called.
         models: the names of the models that answered.
         prompts: the versions of the prompt.
-        label_scores: the sum of the scores of each label, and how many there are.
+        label_scores: for each label, the sum of its scores and their number.
     """
 
     histogram: list[list[int]] = field(default_factory=lambda: [[0, 0] for _ in range(HISTOGRAM_BINS)])
@@ -80,7 +80,7 @@ class JudgeCounts:
 
     @property
     def latency(self) -> list[float] | None:
-        """Median and 95th percentile of the seconds per verdict; None if no model was called."""
+        """The median and 95th percentile of the seconds per verdict; None if no model was called."""
         if not self.latencies:
             return None
         if len(self.latencies) == 1:
@@ -89,7 +89,7 @@ class JudgeCounts:
         return [median(seconds), quantiles(seconds, n=20, method="inclusive")[-1]]
 
     def levels(self, summary: Summary) -> list[dict[str, Any]]:
-        """How often each level was given, by rising mean score; last those that come without a score."""
+        """Count how often each level was given, by rising mean score, with levels without a score last."""
         scored_levels: list[tuple[float, str]] = []
         unscored_levels: list[str] = []
         for label in summary.labels:
@@ -108,15 +108,15 @@ class JudgeCounts:
 
 @dataclass(frozen=True)
 class CollectedVerdicts:
-    """The figures of all verdicts, and the first of each kind.
+    """The figures over all verdicts, and the first verdicts of each kind.
 
     Attributes:
-        latest: where they come from.
+        latest: the verdicts they come from.
         summaries: one for each judge, sorted by name.
-        counts: what else is counted, by judge.
+        counts: what else was counted, by judge.
         shown_verdicts: the first verdicts of each kind, in their order.
-        disagreements: judge and case where people's label is another than the verdict.
-        most_of_a_kind: how many of each kind are shown at most.
+        disagreements: the judge and case of each verdict that differs from people's label.
+        most_of_a_kind: the maximum number shown of each kind.
         thresholds: the lowest score that passes, by judge; the verdicts of other judges pass as in the run.
     """
 
@@ -144,10 +144,10 @@ def collect(
 
     Args:
         verdicts: of any judges.
-        disagreements: judge and case where people's label is another than the verdict.
-        most_of_a_kind: how many of each kind to keep at most.
+        disagreements: the judge and case of each verdict that differs from people's label.
+        most_of_a_kind: the maximum number to keep of each kind.
         thresholds: the lowest score that passes, 0..1, by judge; the verdicts of other judges pass as in the
-            run. Votes always do: by them their agreement was counted.
+            run. Votes always do, because their agreement was counted that way.
     """
     latest = latest_verdicts(verdicts)
     tally = Tally()
@@ -176,7 +176,7 @@ def collect(
 
 
 def _at_threshold(verdict: Verdict, threshold: float) -> Verdict:
-    """The verdict as it passes with a threshold; without a score it passes as in the run."""
+    """Apply a threshold to a verdict; without a score it passes as in the run."""
     score = deciding_score(verdict)
     if score is None:
         return verdict

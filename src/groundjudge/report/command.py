@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs 
     from groundjudge.lab.rate import TrueRate
 
 MAX_FLIPS = 200
-"""How many verdicts that flip the page shows, those with the largest change of the score."""
+"""Maximum number of flips on the page, those with the largest change in score."""
 
 ReportPage = Annotated[
     str,
@@ -49,7 +49,7 @@ ReportPage = Annotated[
 ]
 ReportCases = Annotated[
     str | None,
-    typer.Option("--cases", metavar="FILE", help="The file of cases, to show them beside their verdicts."),
+    typer.Option("--cases", metavar="FILE", help="The file of cases, to show them next to their verdicts."),
 ]
 ProbeCard = Annotated[
     str | None,
@@ -61,8 +61,7 @@ EarlierVerdicts = Annotated[
     typer.Option(
         "--against",
         metavar="OLD",
-        help="Verdicts of the judges before, such as with another model: show which verdicts flip, with both "
-        "reasons.",
+        help="Earlier verdicts, such as from another model: show which verdicts flip, with both reasons.",
     ),
 ]
 MostRows = Annotated[
@@ -71,8 +70,8 @@ MostRows = Annotated[
         "--most-rows",
         metavar="N",
         min=1,
-        help="How many verdicts of each kind (judge, outcome, and whether people agree) the table has at "
-        "most. All figures are of all verdicts.",
+        help="Maximum number of rows in the table for each kind of verdict (judge, outcome, and whether "
+        "people agree). All figures are over all verdicts.",
     ),
 ]
 
@@ -144,21 +143,23 @@ def report(
     if n_shown < n_verdicts:
         notes.append(
             f"the table has {n_shown:,} of {n_verdicts:,} verdicts, the first {most_rows:,} of each kind "
-            "(--most-rows); all figures are of all verdicts"
+            "(--most-rows); all figures are over all verdicts"
         )
     for message in unreadable:
         notes.append(f"{cases}: {message}")
     if cases and n_shown and not shown_cases:
-        notes.append(f"{cases}: no row has the id of a verdict: read it as `run` did (--fields, --format)")
+        notes.append(
+            f"{cases}: no row has the id of a verdict: use the same --fields and --format as for `run`"
+        )
     exit_after(screen, notes, file)
 
 
 def _refuse_without_files(
     cases: str | None, labels: str | None, rows: options.RowOptions, label_options: measuring.LabelOptions
 ) -> None:
-    """Exit if options were given that are about cases or labels, but no file of them."""
+    """Exit if there are options for cases or labels, but no such file."""
     if labels:
-        rows = replace(rows, encoding=options.UTF_8)  # --encoding is about the file of labels, too
+        rows = replace(rows, encoding=options.UTF_8)  # --encoding also applies to the file of labels
     options.refuse_without(cases, "--cases", rows)
     options.refuse_without(labels or cases, "--labels", label_options)
 
@@ -178,14 +179,14 @@ def _join_labels(  # noqa: PLR0917  two files, one of which has labels
         return people, join(file.verdicts, people), without_id(people)
     if not cases:
         return None, [], []
-    # In a file of cases the key of labels may mean something else, which is no error.
+    # In a file of cases, the key of labels may mean something else, which is not an error.
     try:
         people = load_labels(cases, label_options, read_rows())
         return people, join(file.verdicts, people), []
     except LabelError as error:
         if error.code == "no_labels":
             return None, [], []
-        return None, [], [f"labels are left out: {error.message}"]
+        return None, [], [f"the labels are ignored: {error.message}"]
 
 
 def _thresholds_by_judge(thresholds: Thresholds, judges: Sequence[str]) -> dict[str, float]:
@@ -202,7 +203,7 @@ def _measure_agreements(
 ) -> tuple[list[Agreement], list[str]]:
     """Measure the agreement of each judge with the labels, with notes on it.
 
-    Without the statistics libraries there is none: the page shows the labels alone.
+    Without the statistics libraries there are no figures: the page only shows the labels.
     """
     if not judged_rows:
         return [], []
@@ -226,7 +227,7 @@ def _measure_changes(
     thresholds: Thresholds,
     label_threshold: float | None,
 ) -> list[ModelChange]:
-    """Compare each judge with the one of its name before, or a single judge with a single one.
+    """Compare each judge with the earlier one of the same name, or the only judge with the only earlier one.
 
     Without a file of earlier verdicts nothing is compared.
     """
@@ -253,7 +254,7 @@ def _measure_changes(
 def _estimate_rate(
     file: VerdictFile, labels: Labels | None, label_options: measuring.LabelOptions
 ) -> TrueRate | None:
-    """Estimate the true rate of grounded answers; None if the labels are not of a drawn sample."""
+    """Estimate the true rate of grounded answers; None if the labels do not come from a drawn sample."""
     if not labels or not label_options.sample:
         return None
     from groundjudge.lab.rate import rate  # noqa: PLC0415
@@ -263,7 +264,7 @@ def _estimate_rate(
 
 
 def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[list[Case], list[str]]:
-    """Make the cases of the rows that are shown, and say why other rows cannot be."""
+    """Make the cases to show, and say why rows cannot be shown."""
     cases: list[Case] = []
     unreadable: list[str] = []
     read_ids: set[str] = set()
@@ -274,15 +275,15 @@ def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[lis
             case_id = id_of(row, number)
             if case_id not in shown_ids:
                 continue
-            # Of several rows with one id `run` judges the first.
+            # If several rows share an id, `run` judges the first.
             if case_id in read_ids:
-                unreadable.append(f"row {number} is not shown: an earlier row has the id {case_id!r} too")
+                unreadable.append(f"row {number} is not shown: an earlier row also has the id {case_id!r}")
                 continue
             read_ids.add(case_id)
             case = case_of(row, number)
             cases.append(case)
             for error in case.unreadable.values():
-                unreadable.append(f"row {number} is not shown whole: {error.message}")
+                unreadable.append(f"row {number} is only partly shown: {error.message}")
         except CaseError as error:
             unreadable.append(f"row {number} cannot be shown: {error.message}")
     return cases, unreadable
@@ -291,7 +292,7 @@ def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[lis
 def _check_judged(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> None:
     """Exit if a case is not the one that a built-in judge judged.
 
-    Verdicts of another version of the prompt may have hashes of other fields, and are not compared.
+    Verdicts from another version of the prompt may hash other fields, and are not compared.
     """
     built_in_judges = {verdict.judge for verdict in verdicts} & set(names())
     for name in sorted(built_in_judges):

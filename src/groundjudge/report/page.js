@@ -1,10 +1,10 @@
 "use strict";
-// Text of cases and verdicts is inserted as text nodes only; nothing here parses a string as HTML.
+// Text from cases and verdicts is inserted as text nodes only; nothing here parses a string as HTML.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const ROWS_PER_PAGE = 50;
 const SEARCH_DELAY_MS = 120;
-const SUPPORTED = 0.85, UNSUPPORTED = 0.5; // scores of a part from which on, and below which, it is marked so
+const SUPPORTED = 0.85, UNSUPPORTED = 0.5; // a part is supported from the first score on, and unsupported below the second
 const FIGURES = [
   ["recall_not_grounded", "Not grounded: recall"], ["precision_not_grounded", "Not grounded: precision"],
   ["f1_not_grounded", "Not grounded: F1"], ["recall", "Grounded: recall"], ["precision", "Grounded: precision"],
@@ -40,7 +40,7 @@ function chart(width, height, title, description, ...shapes) {
 // --- numbers and names --------------------------------------------------------------------------
 
 const whole = (number) => number.toLocaleString("en");
-// 1.000 and 100% mean all: what is less is not rounded up to them.
+// 1.000 and 100% mean all: lower values are never rounded up to them.
 const notAll = (number, digits) => (number < 1 ? Math.min(number, 1 - 10 ** -digits) : number);
 const percent = (share) => `${(100 * notAll(share, 3)).toFixed((share > 0 && share < 0.0995) || (share > 0.995 && share < 1) ? 1 : 0)}%`;
 const decimals = (number, digits = 3) => (number === null || number === undefined ? "–" : notAll(number, digits).toFixed(digits).replace("-", "−"));
@@ -110,7 +110,7 @@ function overview(judge) {
 
 function trueRate({ rate, rows, worth, cannot_tell, bounds }) {
   const gain = worth > rate.n ? `; the judge makes them as good as ${whole(worth)}` : "";
-  const unsure = cannot_tell ? ` People could not tell of ${percent(cannot_tell)}: from ${decimals(bounds[0])} to ${decimals(bounds[1])} if none or all of these are.` : "";
+  const unsure = cannot_tell ? ` People could not tell for ${percent(cannot_tell)}: the rate is ${decimals(bounds[0])} if none of these are grounded, ${decimals(bounds[1])} if all are.` : "";
   return h("p", { class: "small", "data-rate": true },
     h("b", null, `${decimals(rate.value)} [${outwards(Math.floor, rate.low)}, ${outwards(Math.ceil, rate.high)}]`),
     ` of ${plural(rows, "answer")} are grounded, estimated from ${plural(rate.n, "label")}${gain}.${unsure}`);
@@ -137,10 +137,10 @@ function distribution(judge) {
     h("figcaption", null, judge.n_ok ? `${whole(judge.passed)} passed (${percent(judge.pass_rate)}), ${whole(judge.n_ok - judge.passed)} did not${basisOfPassing(judge)}` : "no scores"));
 }
 
-// With what score rows pass, where that is not the threshold of the run.
+// The score from which rows pass, if it is not the threshold of the run.
 const basisOfPassing = ({ threshold }) => (threshold === null ? "" : `, with the threshold ${threshold}`);
 
-// How many rows there are of each outcome, as [name, count, class]: by level if the judge has levels,
+// How many rows have each outcome, as [name, count, class]: by level if the judge has levels,
 // otherwise by passed and not passed; then the rows without a score.
 function outcomeCounts(judge) {
   const scored = judge.labels.filter((label) => label.mean !== null);
@@ -228,7 +228,7 @@ function figures(agreement) {
   return h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Agreement figures with 95% confidence intervals"),
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Figure"), h("th", { scope: "col", class: "number" }, ""),
       h("th", { scope: "col", class: "number" }, "95% interval"),
-      withBounds ? h("th", { scope: "col", class: "number", title: `if the ${plural(agreement.n_unscored, "row")} without a score were all wrong, all right` }, "Unscored wrong, right") : null,
+      withBounds ? h("th", { scope: "col", class: "number", title: `if the ${plural(agreement.n_unscored, "row")} without a score were all wrong, or all right` }, "Unscored wrong, right") : null,
       h("th", { scope: "col", class: "number" }, "Constant guess"),
       h("th", { scope: "col" }, h("span", { class: "unseen" }, "chart from 0 to 1")))),
     h("tbody", null, rows));
@@ -251,7 +251,7 @@ function changes() {
 
 function flipCounts(change) {
   const flips = change.n_lost + change.n_gained;
-  if (!change.n) return "No case has a score of both.";
+  if (!change.n) return "No case has a score from both.";
   const test = change.p === null ? "" : ` (McNemar test, mid-p: p = ${Number(change.p.toPrecision(2))})`;
   return `${whole(flips)} of ${plural(change.n, "verdict")} flip (${percent(change.share.value)}, ${between(change.share)}): `
     + `${whole(change.n_lost)} passed only before, ${whole(change.n_gained)} pass only now${test}. `
@@ -260,8 +260,8 @@ function flipCounts(change) {
 
 function newThreshold({ threshold, interval, n, kept, gain }) {
   const range = interval.low === null ? "" : `, 95% interval ${short(interval.low, 4)} to ${short(interval.high, 4)}`;
-  return `The judge agrees best with people at the threshold ${threshold}${range} (${plural(n, "labelled row")}, balanced accuracy). `
-    + `Keeping the old one gives ${decimals(kept.value)}; the new one, on rows that it was not fitted on, ${signedBetween(gain)}.`;
+  return `The judge agrees best with people at a threshold of ${threshold}${range} (${plural(n, "labelled row")}, balanced accuracy). `
+    + `Keeping the old one gives ${decimals(kept.value)}; on held-out rows, the new one changes that by ${signedBetween(gain)}.`;
 }
 
 function flipTable({ flips, n_lost, n_gained }) {
@@ -271,7 +271,7 @@ function flipTable({ flips, n_lost, n_gained }) {
   const rows = flips.map((flip) => h("tr", null, h("th", { scope: "row" }, flip.case_id), h("td", null, people(flip)),
     h("td", null, outcome(flip.first_score, flip.first_passed), h("p", { class: "why", dir: "auto" }, flip.first_reason)),
     h("td", null, outcome(flip.second_score, !flip.first_passed), h("p", { class: "why", dir: "auto" }, flip.second_reason))));
-  const listed = flips.length < n_lost + n_gained ? `The ${whole(flips.length)} of them with the largest change of the score:` : "All of them, the largest change of the score first:";
+  const listed = flips.length < n_lost + n_gained ? `The ${whole(flips.length)} with the largest change in score:` : "All of them, with the largest change in score first:";
   return [h("p", { class: "small" }, listed), h("div", { class: "wide" }, h("table", { class: "figures flips" },
     h("caption", { class: "unseen" }, "Verdicts that flip, with both reasons"),
     h("thead", null, h("tr", null, ["Case", "People", "Before", "Now"].map((name) => h("th", { scope: "col" }, name)))),
@@ -281,9 +281,9 @@ function flipTable({ flips, n_lost, n_gained }) {
 // --- probe --------------------------------------------------------------------------------------
 
 const FAMILIES = {
-  faults: ["Faults", "caught", "A wrong fact in a right response must be caught: high is good."],
-  neutral_edits: ["Neutral edits", "moved", "What changes no fact must not move the verdict: low is good."],
-  attacks: ["Attacks", "fooled", "An attack on a wrong response must not make it pass: low is good."],
+  faults: ["Faults", "caught", "A wrong fact in a right response must be caught: higher is better."],
+  neutral_edits: ["Neutral edits", "moved", "An edit that changes no fact must not move the verdict: lower is better."],
+  attacks: ["Attacks", "fooled", "An attack on a wrong response must not make it pass: lower is better."],
 };
 
 function probe() {
@@ -292,7 +292,7 @@ function probe() {
   const countOf = (rate) => `${Math.round((rate.value ?? 0) * rate.n)} of ${rate.n}`;
   section.hidden = false;
   section.append(h("p", { class: "lede" }, `${data.probe.signature}, ${data.probe.date}. Unchanged: ${countOf(unchanged.right_passed)} right responses pass, `,
-    `${countOf(unchanged.wrong_failed)} wrong ones fail; judged again, ${countOf(unchanged.flips)} change sides. Canaries: `,
+    `${countOf(unchanged.wrong_failed)} wrong ones fail; judged again, ${countOf(unchanged.flips)} flip. Canaries: `,
     `${countOf(unchanged.canaries_right)} that are right beyond doubt pass, ${countOf(unchanged.canaries_wrong)} that are wrong beyond doubt fail.`));
   for (const allEdits of families) {
     const [title, happened, meaning] = FAMILIES[allEdits.family];
@@ -371,7 +371,7 @@ function reliability(judge) {
       s("path", { class: "line", d: polyline(bins.map((bin) => [bin.mean_score, bin.share_grounded])) }),
       bins.map((bin) => s("circle", { class: "dot", cx: x(bin.mean_score), cy: y(bin.share_grounded), r: 2 + 5 * Math.sqrt(bin.n / most) },
         s("title", null, described(bin))))),
-    h("figcaption", null, "Share labelled grounded by score; larger dots hold more rows"));
+    h("figcaption", null, "Share labelled grounded by score; larger dots represent more rows"));
 }
 
 function confusion(agreement) {
@@ -386,7 +386,7 @@ function confusion(agreement) {
         h("tr", null, h("th", { scope: "row" }, "not grounded"), cell(cells.false_positives, false), cell(cells.true_negatives, true)))));
 }
 
-// People's labels in rows and the judge's in columns, where both are words.
+// People's labels in rows and the judge's in columns, if both are words.
 function labelMatrix(labels) {
   if (!labels) return null;
   const figure = ({ value, low, high }) => `${value === null ? "undefined" : decimals(value)}${low === null ? "" : ` (${decimals(low)} to ${decimals(high)})`}`;
@@ -404,7 +404,7 @@ function labelMatrix(labels) {
 const rows = data.verdicts;
 const withHumanLabels = rows.some((row) => row.human !== undefined);
 const withWords = rows.some((row) => typeof row.human === "string");
-// A cascade has votes too, of which one stands: it has no agreement.
+// A cascade has votes too, but only one counts: it has no agreement.
 const withVotes = rows.some((row) => row.agreement !== undefined);
 const withTokens = rows.some((row) => row.tokens);
 const judgeOf = (row) => data.judges[row.judge];
@@ -466,12 +466,12 @@ function matches(index, words) {
 
 // Rows without a value come last in either direction; ties keep the order of the file.
 function compareBy(column) {
-  const keys = rows.map(column.value), sign = state.descending ? -1 : 1;
+  const keys = rows.map(column.value), direction = state.descending ? -1 : 1;
   const empty = (key) => key === null || key === undefined || key === "";
   const compare = column.number
     ? (a, b) => a - b || 0 // NaN, from two rows without a value, counts as a tie
     : (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
-  return (a, b) => empty(keys[a]) - empty(keys[b]) || sign * compare(keys[a], keys[b]) || a - b;
+  return (a, b) => empty(keys[a]) - empty(keys[b]) || direction * compare(keys[a], keys[b]) || a - b;
 }
 
 function update() {
@@ -534,7 +534,7 @@ function table() {
   document.getElementById("verdicts").append(
     rows.length < data.n_verdicts ? h("p", { class: "lede", id: "limit" },
       `The table has ${whole(rows.length)} of the ${plural(data.n_verdicts, "verdict")}: the first ${whole(data.most_of_a_kind)} of each kind, `,
-      "which is one judge with one outcome", withHumanLabels ? " that people’s label agrees with, or not" : "", ". All figures are of all verdicts.") : "",
+      "which is one judge with one outcome", withHumanLabels ? " that people’s label agrees with, or not" : "", ". All figures are over all verdicts.") : "",
     filters(),
     h("div", { class: "count" }, h("span", { id: "count", role: "status" }),
       h("span", null, h("button", { class: "plain", type: "button", id: "clear", onclick: clear }, "Show all rows"))),
@@ -545,13 +545,13 @@ function table() {
   filtersFromAddress();
 }
 
-// The filters are in the address, so that a link shows the same rows. Other addresses name a part of the page.
+// The filters are in the address, so a link shows the same rows. Other addresses name a part of the page.
 const inAddress = () => new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
 
 function filtersFromAddress() {
   for (const field of document.querySelectorAll(".filters input, .filters select")) {
     field.value = inAddress().get(field.id.slice(3)) ?? "";
-    state[field.id.slice(3)] = field.value; // "" where there is no such option
+    state[field.id.slice(3)] = field.value; // "" if there is no such option
   }
   update();
 }
@@ -660,11 +660,11 @@ function details(row, index) {
     row.warnings ? [h("h4", null, "Warnings"), row.warnings.map((code) => h("p", null, h("b", null, readable(code)), data.warnings[code] ? ` — ${data.warnings[code]}` : ""))] : null,
     row.reason ? [h("h4", null, "Reason"), h("p", { class: "text", dir: "auto", id: "reason" }, row.reason)] : null,
     row.distribution ? [h("h4", null, "Probabilities"), shares(row.distribution)] : null,
-    row.votes ? [h("h4", null, `Votes, ${whole(row.votes.length)} asked`), h("ul", { class: "parts votes" }, row.votes.map(voteItem))] : null,
+    row.votes ? [h("h4", null, `Votes, ${whole(row.votes.length)} requested`), h("ul", { class: "parts votes" }, row.votes.map(voteItem))] : null,
     row.parts ? [h("h4", null, "Parts"), h("ul", { class: "parts" }, row.parts.map((part, number) => partItem(part, number, judgedCase)))] : null,
     row.reply ? [h("h4", null, "Raw reply"), h("p", { class: "text raw", dir: "auto" }, row.reply)] : null,
     otherVerdicts(row, index),
-    judgedCase ? material(row, judgedCase) : h("p", { class: "quiet" }, "This report was made without the case; --cases adds it."),
+    judgedCase ? material(row, judgedCase) : h("p", { class: "quiet" }, "This report was made without the cases; add them with --cases."),
     h("details", null, h("summary", null, "How to reproduce this score"), h("p", { class: "small" }, data.signatures[row.signature]),
       h("p", { class: "small quiet" }, usage(row))),
   ];
@@ -717,13 +717,13 @@ function otherVerdicts(row, index) {
   return items.length ? [h("h4", null, "Other verdicts on this case"), h("ul", { class: "others" }, items)] : null;
 }
 
-// A sentence of the source that a judge named by number beside a low score is what stands against the sentence.
+// If the score is low, a source sentence that the judge named by number contradicts the sentence.
 const isAgainst = (part, quote) => quote.number !== undefined && part.score < UNSUPPORTED;
 
 const showPassage = (number, start) =>
   dialog.querySelector(`[data-document="${number}"] mark[data-start="${start}"]`)?.scrollIntoView({ block: "center" });
 
-// Links to the quotes of a part: to each where they have numbers, otherwise to the first.
+// Links to the quotes of a part: to each of them if they have numbers, otherwise to the first.
 function sources(part, judgedCase) {
   const quotes = part.evidence ?? [];
   if (!quotes.length) return h("span");
@@ -732,7 +732,7 @@ function sources(part, judgedCase) {
   } }, text) : text);
   if (quotes[0].number === undefined) return h("span", { class: "small quiet" }, link(quotes[0], plural(quotes.length, "quote")));
   const against = isAgainst(part, quotes[0]);
-  return h("span", { class: `small ${against ? "is-bad" : "quiet"}` }, against ? "against it: " : "source: ",
+  return h("span", { class: `small ${against ? "is-bad" : "quiet"}` }, against ? "contradicted by: " : "source: ",
     quotes.map((quote, index) => [index ? ", " : "", link(quote, String(quote.number))]));
 }
 
@@ -755,12 +755,12 @@ const sentenceSpans = (row) => partsOf(row).flatMap((part, index) => (part.at ??
 
 const quoteSpans = (row) => partsOf(row).flatMap((part, index) => (part.evidence ?? []).map((quote) => {
   const against = isAgainst(part, quote);
-  const title = against ? `stands against sentence ${part.number}` : part.number ? `source of sentence ${part.number}` : "quoted";
+  const title = against ? `contradicts sentence ${part.number}` : part.number ? `source of sentence ${part.number}` : "quoted";
   return { document: quote.at[0], start: quote.at[1], end: quote.at[2], index, number: quote.number,
     title: quote.near ? `${title}, near match` : title, look: `quote${quote.near ? " near" : ""}${against ? " against" : ""}` };
 }));
 
-// A citation is green if a document that it names bears its sentence out, red if none does, and grey if unknown.
+// A citation is green if a document that it names supports its sentence, red if none does, and grey if unknown.
 const CITATION_LOOKS = { supported: "cited", wrong_document: "miscited", unsupported: "miscited", dangling: "miscited" };
 const citationSpans = (row) => (row.citations ?? []).map((citation) => ({
   start: citation.at[0], end: citation.at[1], passage: citation.passage?.join(" "),
@@ -781,14 +781,14 @@ function material(row, judgedCase) {
       field("Conversation", judgedCase.conversation), field(judgedCase.agent_name ? `Profile of ${judgedCase.agent_name}` : "Profile", judgedCase.profile)));
 }
 
-// What the highlights mean, for those that occur.
+// The meaning of the highlights that occur.
 function legend(sentences, quotes, citations) {
   const sample = (look, name) => h("span", null, h("mark", { class: look }, name));
   const samples = [
     sentences.some((span) => span.look === "unsupported") && sample("unsupported", "unsupported"),
     sentences.some((span) => span.look === "partly") && sample("partly", "partly supported"),
     quotes.some((span) => !span.look.includes("against")) && sample("quote", "quoted as evidence"),
-    quotes.some((span) => span.look.includes("against")) && sample("quote against", "stands against it"),
+    quotes.some((span) => span.look.includes("against")) && sample("quote against", "contradicts it"),
     citations.some((span) => span.look === "cited") && sample("cited", "right citation"),
     citations.some((span) => span.look === "miscited") && sample("miscited", "wrong citation"),
     citations.some((span) => span.look === "uncited") && sample("uncited", "citation not checked"),
@@ -802,7 +802,7 @@ function contextDocument(source, number, quotes) {
     h("p", { class: "text", dir: "auto" }, marked(source.content ?? "", quotes)));
 }
 
-// A text, a list of searchTexts, or chat messages as [role, text].
+// A text, a list of texts, or chat messages as [role, text].
 function paragraphs(value) {
   if (!Array.isArray(value)) return h("p", { class: "text", dir: "auto" }, value);
   return value.map((paragraph) => {
@@ -833,7 +833,7 @@ function marked(text, spans) {
 
 // --- mouse and keyboard -------------------------------------------------------------------------
 
-// A sentence, its part and its evidence mark each other; a click on a sentence or on evidence shows the other.
+// A sentence, its part and its evidence highlight each other; a click on a sentence or evidence shows the other.
 function markParts(event) {
   const parts = event.target.closest("[data-parts]")?.dataset.parts.split(" ");
   if (!parts) return;

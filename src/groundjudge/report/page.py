@@ -38,26 +38,26 @@ def report(  # noqa: PLR0913  independent options
 ) -> str:
     """Make a report of verdicts.
 
-    The page fetches nothing, and text of cases and verdicts is never parsed as HTML: it is embedded
+    The page fetches nothing, and never parses text from cases and verdicts as HTML: the text is embedded
     as JSON, the page's script inserts it as text nodes, and the page's Content-Security-Policy
     allows no other script.
 
-    Figures are of all verdicts. The table has the first ones of each kind: of one judge with one outcome, and
-    with or without people's labels on its side.
+    Figures are over all verdicts. The table shows the first of each kind: one judge with one outcome
+    that people's label agrees with or not.
 
     Args:
-        verdicts: of any judges. Only the last verdict of a judge on a case counts.
+        verdicts: verdicts of any judges. Only a judge's last verdict on a case counts.
         title: the heading, such as the name of the file of verdicts.
         cases: the judged cases, matched with verdicts by their ids.
         labels: human labels to show with the verdicts.
         agreements: what `lab.agreement.agree` returns for these labels, with all disagreements
-            in `worst`, because rows are marked by them. With a threshold, the whole page says what passes
-            with it.
-        rate: the true rate of grounded answers, to show beside the pass rate of its judge.
+            in `worst`, because they mark the rows. A threshold of theirs decides what passes on the whole
+            page.
+        rate: the true rate of grounded answers, to show next to the pass rate of its judge.
         probe: the card of a probe, to show its figures.
         changes: what `lab.model_change.measure_change` returns for these verdicts as the second ones, to show
             what flips, with both reasons.
-        most_of_a_kind: how many verdicts of each kind the table has at most.
+        most_of_a_kind: the maximum number of verdicts of each kind in the table.
 
     Returns:
         The page as HTML.
@@ -83,7 +83,7 @@ def report(  # noqa: PLR0913  independent options
 
 
 def disagreements_of(agreements: Iterable[Agreement]) -> frozenset[tuple[str, str]]:
-    """Judge and case of each disagreement that the agreements list."""
+    """Return the judge and case of each listed disagreement."""
     disagreements: set[tuple[str, str]] = set()
     for agreement in agreements:
         for disagreement in agreement.worst:
@@ -102,7 +102,7 @@ def fill_report(  # noqa: PLR0913  independent options
     probe: Card | None,
     changes: Sequence[ModelChange],
 ) -> str:
-    """Make the page of verdicts that were collected; for the arguments see `report`."""
+    """Make the page for collected verdicts; for the arguments see `report`."""
     shown_ids = collected.shown_ids
     shown_cases: dict[str, Case] = {}
     for case in cases:
@@ -132,7 +132,7 @@ def fill_report(  # noqa: PLR0913  independent options
 
 
 def _positions(keys: Iterable[KeyT]) -> dict[KeyT, int]:
-    """The position of each distinct key among the distinct keys."""
+    """Number the distinct keys."""
     positions: dict[KeyT, int] = {}
     for key in keys:
         positions.setdefault(key, len(positions))
@@ -145,7 +145,7 @@ def _verdicts_data(
     signatures: Mapping[str, int],
     labels: Labels | None,
 ) -> list[dict[str, Any]]:
-    """The data of each verdict; judge, case and signature are positions in the lists of these."""
+    """Return the data of each verdict; judge, case and signature are positions in their lists."""
     judge_positions = _positions(summary.judge for summary in collected.summaries)
     case_positions = _positions(cases)
     human_labels = {} if labels is None else _human_labels(collected, labels)
@@ -163,7 +163,7 @@ def _verdicts_data(
 
 
 def _human_labels(collected: CollectedVerdicts, labels: Labels) -> dict[tuple[str, str], str | float | None]:
-    """People's labels by judge and case: words as the judge writes them, and other labels as numbers."""
+    """Return people's labels by judge and case: words as the judge writes them, other labels as numbers."""
     human_labels: dict[tuple[str, str], str | float | None] = {}
     for judge in collected.counts:
         for case_id, label in labels_for(judge, labels).items():
@@ -174,7 +174,7 @@ def _human_labels(collected: CollectedVerdicts, labels: Labels) -> dict[tuple[st
 def _judges_data(
     collected: CollectedVerdicts, agreements: Sequence[Agreement], rate: TrueRate | None
 ) -> list[dict[str, Any]]:
-    """The data of each judge, in the order of the summaries, to which the positions in verdicts refer."""
+    """Return the data of each judge, in the order that the positions in verdicts refer to."""
     agreement_by_judge = {agreement.judge: agreement for agreement in agreements}
     judges: list[dict[str, Any]] = []
     for summary in collected.summaries:
@@ -189,7 +189,7 @@ def _judges_data(
 
 
 def _judge_data(summary: Summary, counts: JudgeCounts, agreement: Agreement | None) -> dict[str, Any]:
-    """What the page shows of a judge: its summary, and what else was counted in its verdicts."""
+    """Return a judge's data: its summary, and what else was counted in its verdicts."""
     return {
         **summary.model_dump(exclude={"labels", "agreement", "usage"}),
         "vote_agreement": summary.agreement,
@@ -207,7 +207,7 @@ def _judge_data(summary: Summary, counts: JudgeCounts, agreement: Agreement | No
 
 
 def _change_data(change: ModelChange) -> dict[str, Any]:
-    """What the page shows of the change from one judge to another."""
+    """Return the data on the change from one judge to another."""
     refit: dict[str, Any] | None = None
     if change.refit is not None:
         refit = {
@@ -226,11 +226,11 @@ def _change_data(change: ModelChange) -> dict[str, Any]:
 
 
 def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
-    """What the page shows of a verdict; with its case, sentences and quotes are shown in the case's texts."""
+    """Return a verdict's data; if its case is shown, sentences and quotes are marked in the case's texts."""
     response: evidence.Sources | None = None
     if case is not None:
         response = evidence.Sources([Document(content=case.response_text)])
-    # The replies of votes that agree are left out, which keeps the page small.
+    # Replies of votes that agree are left out, to keep the page small.
     with_replies = verdict.agreement != 1
     return {
         "id": verdict.case_id,
@@ -244,7 +244,7 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "reason": verdict.reason,
         "warnings": verdict.warnings,
         "error": _error_data(verdict.error),
-        "reply": verdict.reply if verdict.error else None,  # otherwise reason and parts hold its content
+        "reply": verdict.reply if verdict.error else None,  # otherwise its content is in reason and parts
         "tokens": _tokens(verdict.usage) if verdict.usage else None,
         "expected": verdict.expected,
         "distribution": _pairs_of(verdict.distribution),
@@ -261,9 +261,9 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
 
 
 def _pairs_of(shares: Mapping[str, float] | None) -> list[tuple[str, float]]:
-    """Return the pairs of a mapping, which are all that the script of the page reads.
+    """Return a mapping as pairs, the only form that the page's script reads.
 
-    There are none in {}: an empty list is left out of the data.
+    {} gives an empty list, which is left out of the data.
     """
     if shares is None:
         return []
@@ -271,7 +271,7 @@ def _pairs_of(shares: Mapping[str, float] | None) -> list[tuple[str, float]]:
 
 
 def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
-    """What the page shows of a vote, with the raw reply or without it."""
+    """Return a vote's data, with or without the raw reply."""
     fields = {
         "judge": vote.judge,
         "model": vote.model,
@@ -287,7 +287,7 @@ def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
 
 
 def _part_data(part: Part, response: evidence.Sources | None) -> dict[str, Any]:
-    """A part with its evidence, and without the response, which comes with its case, the quotes' texts."""
+    """Return a part with its evidence; quotes have their texts if the case is not shown."""
     quotes: list[dict[str, Any]] = []
     for quote in part.evidence:
         fields: dict[str, Any] = {
@@ -315,7 +315,7 @@ def _part_data(part: Part, response: evidence.Sources | None) -> dict[str, Any]:
 
 
 def _citation_data(citation: Citation, parts: Sequence[Part]) -> dict[str, Any]:
-    """A citation, and where the passage begins that bears its sentence out."""
+    """Return a citation, with the start of the passage that supports its sentence."""
     passage: list[int] = []
     part = parts[citation.sentence - 1]
     if part.borne_out_by:
@@ -332,10 +332,10 @@ def _citation_data(citation: Citation, parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def _places_of(part: Part, response: evidence.Sources) -> list[list[int]]:
-    """Where the sentence of a part is in the response: offsets in characters, end exclusive."""
+    """Find the sentence of a part in the response: offsets in characters, end exclusive."""
     if part.start is not None and part.end is not None:
         return [[part.start, part.end]]
-    # Without a place it is a sentence that was copied, or an aspect such as "recall", which is not looked up.
+    # Without a place it is a copied sentence, or an aspect such as "recall", which is not looked up.
     if part.name.isascii() and part.name.isidentifier() and part.name.islower():
         return []
     matches, _ = evidence.find([part.name], response)
@@ -343,12 +343,12 @@ def _places_of(part: Part, response: evidence.Sources) -> list[list[int]]:
 
 
 def _error_data(error: Failure | None) -> list[str] | None:
-    """The code and the message of an error; None without one."""
+    """Return the code and the message of an error; None if there isn't one."""
     if error is None:
         return None
     return [error.code, error.message]
 
 
 def _tokens(usage: Usage) -> list[int]:
-    """The tokens of the prompts and those of the replies."""
+    """Return the number of prompt tokens and of reply tokens."""
     return [usage.prompt_tokens, usage.completion_tokens]

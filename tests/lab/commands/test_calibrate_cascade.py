@@ -52,10 +52,12 @@ def files(command: Invoke) -> Invoke:
 def test_bounds_are_printed_with_what_they_save_and_the_line_to_use(files: Invoke) -> None:
     result = files(*WANTED)
     assert result.exit_code == 0, result.output
-    assert "one: small decides where its score is at most 0.05 or at least 0.95; large judges the others" in (
+    assert "one: small decides if its score is 0.05 or below, or 0.95 or above; large judges the others" in (
         result.output
     )
-    assert "proven on 200 labelled rows: 100 verdicts stand, 100 of them correct" in result.output
+    assert (
+        "proven on 200 labelled rows: 100 decided by the cheap judge, 100 of them correctly" in result.output
+    )
     assert re.search(r"strong calls saved +0\.500 \[0\.43\d, 0\.56\d\]", result.output)
     assert re.search(r"right where the cheap judge decides +1\.000 \[", result.output)
     assert "cascade([cheap, strong], until=(0.05, 0.95))\n" in result.output
@@ -99,22 +101,22 @@ def test_judge_that_is_sure_and_wrong_is_refused_with_the_reason(command: Invoke
 
 
 REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
-    "no accuracy": (FILES, "--cascade: add --accuracy, the share of right verdicts that is wanted"),
-    "an accuracy of 1": ((*FILES, "--accuracy", "1"), "--accuracy must lie between 0 and 1, not 1"),
-    "a figure to maximise": ((*WANTED, "--by", "f1"), "--by is not for --cascade"),
-    "a precision": ((*WANTED, "--at-least", "0.9"), "--at-least is not for --cascade"),
-    "folds": ((*WANTED, "--folds", "5"), "--folds is not for --cascade"),
-    "a file of thresholds": ((*WANTED, "--out", "t.json"), "--out is not for --cascade"),
+    "no accuracy": (FILES, "--cascade: add --accuracy, the required share of right verdicts"),
+    "an accuracy of 1": ((*FILES, "--accuracy", "1"), "--accuracy must be between 0 and 1, not 1"),
+    "a figure to maximise": ((*WANTED, "--by", "f1"), "--by cannot be combined with --cascade"),
+    "a precision": ((*WANTED, "--at-least", "0.9"), "--at-least cannot be combined with --cascade"),
+    "folds": ((*WANTED, "--folds", "5"), "--folds cannot be combined with --cascade"),
+    "a file of thresholds": ((*WANTED, "--out", "t.json"), "--out cannot be combined with --cascade"),
     "an accuracy without a cascade": (
         ("calibrate", "cheap.jsonl", "--labels", "l.jsonl", "--accuracy", "0.9"),
-        "--accuracy is about a cascade: add --cascade CHEAP",
+        "--accuracy applies to a cascade only: add --cascade CHEAP",
     ),
     "an unknown judge's probabilities": (
         (*WANTED, "--until-by", "probability"),
         "one is not a built-in judge: name its prompt file with --judge-file",
     ),
     "a judge that is not there": ((*WANTED, "--judge", "two"), "has no verdict by the judge 'two'"),
-    "three judges": ((*WANTED, *["--judge", "one"] * 3), "--judge can be given at most twice"),
+    "three judges": ((*WANTED, *["--judge", "one"] * 3), "--judge is given more than twice"),
     "a file that is not there": (
         ("calibrate", "strong.jsonl", "--cascade", "none.jsonl", "--labels", "l.jsonl", "--accuracy", "0.9"),
         "none.jsonl",
@@ -135,5 +137,5 @@ def test_file_with_several_judges_needs_the_name_of_one(files: Invoke) -> None:
         file.write("\n" + verdict("case 0", 1.0, judge="two").model_dump_json())
     result = files(*WANTED)
     assert result.exit_code == 2
-    assert "cheap.jsonl has verdicts of one, two: a cascade is of one judge" in result.output
+    assert "cheap.jsonl contains verdicts of one, two: --cascade needs one judge" in result.output
     assert files(*WANTED, "--judge", "one").exit_code == 0

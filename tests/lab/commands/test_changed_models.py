@@ -51,8 +51,9 @@ def test_compare_says_what_flips_and_how_many_labels_are_needed(command: Invoke)
         in output
     )
     assert "(McNemar test, mid-p: p = 0.00098)" in output
-    assert "shift of the scores: -0.120 [-0.13" in output
-    assert "50 labels tell: groundjudge label CASES new.jsonl --against old.jsonl --n 50" in output
+    assert "shift in scores: -0.120 [-0.13" in output
+    assert "\n50 labels show which of the two is right, and where the threshold belongs: " in output
+    assert "groundjudge label CASES new.jsonl --against old.jsonl --n 50\n" in output
     assert ["1", "0.800", "passed", "0.300", "failed"] in words(output)
     assert output.index("first: before 1\n") < output.index("second: now 1\n") < output.index("before 101\n")
     assert "before 121" not in output
@@ -62,15 +63,16 @@ def test_compare_says_what_flips_and_how_many_labels_are_needed(command: Invoke)
 def test_compare_says_where_the_threshold_belongs(command: Invoke) -> None:
     output = command("compare", "old.jsonl", "new.jsonl", "--labels", "l.jsonl", "--flips", "1").stdout
     assert (
-        "threshold at which the second agrees best with people: 0.2, 95% interval 0.1 to 0.3 (200" in output
+        "the second judge agrees best with people at a threshold of 0.2, 95% interval 0.1 to 0.3 (200"
+        in output
     )
     assert "keeping the old one gives 0.950 [" in output
-    assert "the new one, on rows that it was not fitted on, +0.050 [" in output
+    assert "on held-out rows, the new one changes that by +0.050 [" in output
     assert ["1", "0.800", "passed", "0.300", "failed", "grounded"] in words(output)
     assert "right only with the first: 10, only with the second: 0" in output
     write_rows("one.jsonl", [{"id": "1", "label": 1}])
     output = command("compare", "old.jsonl", "new.jsonl", "--labels", "one.jsonl").stdout
-    assert "no threshold was fitted: groundedness: 2 parts need 2 independent negative rows" in output
+    assert "no threshold was fitted: groundedness: 2 parts need 2 or more independent negative rows" in output
 
 
 def test_flips_are_drawn_and_the_page_is_blind(command: Invoke) -> None:

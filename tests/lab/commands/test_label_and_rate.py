@@ -81,12 +81,12 @@ def test_rows_that_are_left_and_a_second_person_are_told(command: Invoke) -> Non
     write_rows("other.jsonl", other)
     both = ("--labels", path, "--labels", "other.jsonl")
     result = command("rate", "v.jsonl", *both, "--sample", "label.sample.json")
-    assert "rows with two labels: the same on 1.000, kappa 1.000" in result.stdout
+    assert "rows have two labels: 1.000 agree, kappa 1.000" in result.stdout
     assert "drawn rows have no label yet" in result.stdout
     write_rows("both.jsonl", [*rows[:55], *other])
     result = command("agree", "v.jsonl", "--labels", "both.jsonl", "--sample", "label.sample.json")
     assert "groundedness: 2" in result.stdout
-    assert "rows with two labels: the same on 1.000" in result.stdout
+    assert "rows have two labels: 1.000 agree" in result.stdout
 
 
 def test_groups_and_own_labels(command: Invoke) -> None:
@@ -119,7 +119,7 @@ RATED = "rate v.jsonl --labels l.jsonl"
         ),
         pytest.param(
             "label c.jsonl v.jsonl --judge three",
-            "--judge: there is no verdict by 'three'",
+            "--judge: there are no verdicts by 'three'",
             id="a judge without verdicts",
         ),
         pytest.param(
@@ -127,18 +127,18 @@ RATED = "rate v.jsonl --labels l.jsonl"
             "two is not a built-in judge: name its prompt file",
             id="a judge without a known prompt",
         ),
-        pytest.param(f"{DRAWN} --n 400", "give --n from 15 to 300", id="more labels than rows"),
+        pytest.param(f"{DRAWN} --n 400", "pass --n from 15 to 300", id="more labels than rows"),
         pytest.param(
             f"{DRAWN} --group topic", "--group topic: no row has this field", id="a group that no row has"
         ),
         pytest.param(
             f"{DRAWN} --out v.jsonl",
-            "the page is HTML: choose a name that ends in .html",
+            "the page is HTML; choose a name that ends in .html",
             id="a page that is no HTML",
         ),
         pytest.param(
             "label changed.jsonl v.jsonl --judge groundedness",
-            "is not what was judged under this id",
+            "differs from the one judged under this id",
             id="cases that were not judged",
         ),
         pytest.param(
@@ -157,7 +157,9 @@ RATED = "rate v.jsonl --labels l.jsonl"
             id="ids that are no runs of LangSmith",
         ),
         pytest.param(
-            RATED, "how were the labelled rows chosen? add --sample FILE", id="rows drawn nobody knows how"
+            RATED,
+            "say how the labelled rows were chosen: add --sample FILE",
+            id="rows drawn nobody knows how",
         ),
         pytest.param(
             f"{RATED} --random",
@@ -166,7 +168,7 @@ RATED = "rate v.jsonl --labels l.jsonl"
         ),
         pytest.param(
             f"{RATED} --random --judge two",
-            "the labels are of rows that were drawn: give the --sample",
+            "the labelled rows were drawn: pass the --sample",
             id="labels of drawn rows as a random sample",
         ),
         pytest.param(
@@ -174,10 +176,10 @@ RATED = "rate v.jsonl --labels l.jsonl"
             "--sample and --random contradict each other",
             id="two ways to draw",
         ),
-        pytest.param(f"{RATED} --sample v.jsonl", "give its .sample.json", id="a sample that is none"),
+        pytest.param(f"{RATED} --sample v.jsonl", "pass its .sample.json", id="a sample that is none"),
         pytest.param(
             "rate v.jsonl --labels all.jsonl --sample label.sample.json",
-            "is not of the draw",
+            "is not in the draw",
             id="labels of rows that were not drawn",
         ),
         pytest.param(
@@ -186,7 +188,7 @@ RATED = "rate v.jsonl --labels l.jsonl"
             id="no labels",
         ),
         pytest.param(
-            f"{RATED} --feedback k --sample label.sample.json", "leave one out", id="two sources of labels"
+            f"{RATED} --feedback k --sample label.sample.json", "omit one", id="two sources of labels"
         ),
     ],
 )
@@ -212,7 +214,7 @@ def test_other_figures_take_the_sample_too(command: Invoke) -> None:
     for beginning in ("agree", "calibrate", "compare --judge groundedness --judge two v.jsonl"):
         line = f"{beginning} v.jsonl --labels l.jsonl".split()
         without = command(*line)
-        assert (without.exit_code, "give the --sample" in without.stderr) == (2, True), without.stderr
+        assert (without.exit_code, "pass the --sample" in without.stderr) == (2, True), without.stderr
         assert command(*line, "--sample", "label.sample.json").exit_code == 0
     weighted = words(command(*"agree v.jsonl --labels l.jsonl --sample label.sample.json".split()).stdout)
     base_rate = next(float(line[2]) for line in weighted if line[:2] == ["base", "rate"])
@@ -273,7 +275,7 @@ def test_a_queue_that_is_refused_is_one_line_and_the_page_is_there(
     result = command(*QUEUE)
     (line,) = result.stderr.splitlines()
     assert line.startswith("groundjudge: --queue October: langsmith_refused: ")
-    assert line.endswith("the files are written: try again with --overwrite")
+    assert line.endswith("the files were written: try again with --overwrite")
     assert (result.exit_code, str(status) in line) == (1, True)
     page = Path("label.html").read_bytes()
     langsmith.refused = {"/feedback": status}

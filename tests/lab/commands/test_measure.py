@@ -66,7 +66,7 @@ CHANGED = PROMPT.model_copy(update={"sha256": "b" * 64, "version": "1.1.0"})
 MIXED = [*some_verdicts()[:20], *some_verdicts(prompt=CHANGED)[20:]]
 NOISE = [verdict(str(place), (place * 37 % 100) / 100) for place in range(40)]
 BINARY = [verdict(str(place), float(place % 3 > 0)) for place in range(40)]
-ONLY_TWO = "one: its scores take only two values, so all thresholds between them give the same verdicts"
+ONLY_TWO = "one: its scores have only two values, so all thresholds between them give the same verdicts"
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ ONLY_TWO = "one: its scores take only two values, so all thresholds between them
         pytest.param(
             some_verdicts(),
             f"{CALIBRATE} --folds 4",
-            "thresholds of the folds, which were tested: ",
+            "thresholds tested in the folds: ",
             id="calibrate in folds",
         ),
         pytest.param(
             [*NOISE, verdict("0", 1.0, judge="two")],
             CALIBRATE,
-            "two: 2 parts need 2 independent positive rows",
+            "two: 2 parts need 2 or more independent positive rows",
             id="a judge with one row",
         ),
         pytest.param(BINARY, CALIBRATE, ONLY_TWO, id="scores that are 0 or 1"),
@@ -186,7 +186,7 @@ def test_labels_in_words_need_the_prompt_file_that_declares_them(command: Invoke
     assert (
         "'Contradicted' (1 row): not a number, yes or no, true or false, or pass or fail; " in result.stderr
     )
-    assert "or name the prompt file that has it with --judge-file\n" in result.stderr
+    assert "or name the prompt file that defines it with --judge-file\n" in result.stderr
     for arguments in ("agree v.jsonl", "calibrate v.jsonl", COMPARE, "report v.jsonl"):
         result = command(*arguments.split(), "--labels", "l.jsonl", "--judge-file", "one.prompty")
         assert result.exit_code == 0, result.stderr
@@ -232,8 +232,8 @@ def test_compare_tells_what_is_clear_and_where_both_come_from(command: Invoke) -
     assert "40 cases scored by both, 40 of them labelled, 1 scored only by the second" in result.stdout
 
 
-REVERSED = "worse than guessing: are the labels the other way round?"
-UNGROUPED = "10 of 40 labelled rows have no 'claim' (--group), so that each counts as independent"
+REVERSED = "worse than guessing: are the labels reversed?"
+UNGROUPED = "10 of 40 labelled rows have no 'claim' (--group), so each counts as independent"
 SHARED = "40 labelled rows share their context with others"
 
 
@@ -334,10 +334,10 @@ def test_labels_that_are_matched_by_their_place_get_a_note(
     result = command(*arguments.split())
     assert result.exit_code == 0, result.stderr
     expected = (
-        f"note: {n_without_id} of 40 labelled rows have no `id`, and count for the case at the same place"
+        f"note: {n_without_id} of 40 labelled rows have no `id`, and count for the case at the same position"
     )
     assert (expected in result.stdout) == (n_without_id > 0)
-    assert ("at the same place" in result.stdout) == (n_without_id > 0)
+    assert ("at the same position" in result.stdout) == (n_without_id > 0)
 
 
 def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> None:
@@ -350,17 +350,19 @@ def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> 
     assert ["labelled,", "no", "score", "40"] in words(without)
     accuracy = next(line for line in words(without) if line[0] == "accuracy")
     assert (accuracy[1], accuracy[-1]) == ("1.000", "0.600..1.000")
-    assert "a..b: with the rows without a score all wrong, all right" in without
+    assert "a..b: the figure if all rows without a score were wrong, or all right" in without
     assert max(len(line) for line in without.splitlines()[:20]) <= 100
     arguments = ("compare", "v.jsonl", "w.jsonl", "--labels", "l.jsonl")
     compared = command(*arguments, columns=100).stdout
     assert ["first", "second", "second", "-", "first", "worst..best"] in words(compared)
-    assert "with the cases without a score, which count as in the run" in compared
+    assert "including cases without a score, which count as in the run" in compared
     scored, counted = (line for line in words(compared) if line[:1] == ["accuracy"])
     assert (scored[1], scored[2], len(scored)) == ("1.000", "0.917", 6)  # no range: it is of other rows
     assert counted[1:] == ["0.700", "0.950", "+0.250", "-0.050..0.350"]
     assert "60 cases scored by both, 60 of them labelled, 40 scored only by the second" in compared
-    assert "40 labelled rows have no score, which no threshold changes" in command(*CALIBRATE.split()).stdout
+    assert (
+        "40 labelled rows have no score, and no threshold changes that" in command(*CALIBRATE.split()).stdout
+    )
 
 
 def test_verdicts_without_any_score_are_an_error(command: Invoke) -> None:
@@ -411,8 +413,8 @@ def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command
     assert command(*CALIBRATE.split(), "--out", "t.json").exit_code == 0
     for line in ("agree new.jsonl", "compare v.jsonl new.jsonl", "report new.jsonl"):
         output = command(*line.split(), "--labels", "l.jsonl", "--threshold", "t.json").stdout
-        assert "was fitted on verdicts of one@1.0.0|sha:aaaaaaaaaaaa|model:m|" in output
-        assert "these are of one@1.1.0|sha:bbbbbbbbbbbb|model:another|groundjudge:9.9" in output
+        assert "was fitted on verdicts from one@1.0.0|sha:aaaaaaaaaaaa|model:m|" in output
+        assert "these are from one@1.1.0|sha:bbbbbbbbbbbb|model:another|groundjudge:9.9" in output
 
 
 def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,20 +435,20 @@ def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPat
 
 MESSAGES = {
     "agree v.jsonl --labels other.jsonl": "matched by id, and the first ids are '0' and 'elsewhere'",
-    "agree v.jsonl --labels no_ids.jsonl": "'row 1'; a labelled row without `id` is called by its place",
+    "agree v.jsonl --labels no_ids.jsonl": "'row 1'; a labelled row without `id` is named by its position",
     "agree v.jsonl --labels l.jsonl --label nope": "no row has a 'nope'",
-    "agree l.jsonl --labels l.jsonl": "l.jsonl holds no verdicts",
+    "agree l.jsonl --labels l.jsonl": "l.jsonl contains no verdicts",
     f"{AGREE} --threshold 1.5": "--threshold must be a score, 0..1, not 1.5",
     f"{AGREE} --threshold l.jsonl": "not a file of thresholds",
-    f"{CALIBRATE} --judge two": "v.jsonl has no verdict by the judge 'two': --judge can be one",
-    "calibrate v.jsonl --labels few.jsonl": "2 independent positive rows or more, not 1",
-    f"{CALIBRATE} --by precision": "groundjudge: precision needs --at-least, from 0 to 1\n",
-    f"{CALIBRATE} --by f1 --at-least 0.9": "groundjudge: --at-least is for precision only\n",
+    f"{CALIBRATE} --judge two": "v.jsonl has no verdict by the judge 'two': choose --judge from one",
+    "calibrate v.jsonl --labels few.jsonl": "2 or more independent positive rows, not 1",
+    f"{CALIBRATE} --by precision": "groundjudge: precision needs --at-least, a number from 0 to 1\n",
+    f"{CALIBRATE} --by f1 --at-least 0.9": "groundjudge: --at-least applies to precision only: omit it\n",
     "compare v.jsonl two.jsonl --judge one": "two.jsonl has no verdict by the judge 'one'",
     "compare v.jsonl two.jsonl --judge two --judge one": "v.jsonl has no verdict by the judge 'two'",
     "compare two.jsonl both.jsonl": "no judge in common: give --judge twice, once for each file",
     "compare v.jsonl elsewhere.jsonl": "no case has a score in both v.jsonl and elsewhere.jsonl",
-    f"{COMPARE} --judge one --judge one --judge one": "--judge can be given at most twice",
+    f"{COMPARE} --judge one --judge one --judge one": "--judge is given more than twice",
     "report v.jsonl --labels other.jsonl --label x": "no row has a 'x'",
     "report v.jsonl -o nowhere/r.html": "--out nowhere/r.html: the folder nowhere does not exist",
 }

@@ -267,7 +267,7 @@ def test_judge_without_a_source_is_refused(tmp_path: Any) -> None:
 def test_judge_gets_the_cases_that_have_its_inputs_or_needs_cases_of_its_own() -> None:
     inputs = (*RUBRIC.prompt.inputs, RUBRIC.prompt.inputs[0].model_copy(update={"name": "mood"}))
     rubric = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"inputs": inputs, "name": "moody"}))
-    with pytest.raises(ProbeError, match=r"no set of cases.*mood"):
+    with pytest.raises(ProbeError, match=r"none of groundjudge's own sets.*mood"):
         built_in_cases(rubric)
     renamed = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"name": "strict"}))
     assert len(built_in_cases(renamed)) == 30
@@ -282,7 +282,7 @@ def test_edit_that_is_left_out_is_not_judged_and_an_unknown_one_is_named() -> No
     judge = judge_of(standin("knows_all", TRUTH))
     card = probe(judge, ROWS, without=["number", "markdown"]).card
     assert not {"number", "markdown"} & {figures.edit for figures in card.edits}
-    with pytest.raises(ProbeError, match="there is no edit 'numbr'; the edits are: another_answer"):
+    with pytest.raises(ProbeError, match="there is no edit 'numbr': choose from another_answer"):
         probe(judge, ROWS, without=["numbr"])
 
 

@@ -1,4 +1,4 @@
-"""`groundjudge agree`: judges beside people's labels."""
+"""`groundjudge agree`: judges compared with people's labels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COUNTS: Mapping[str, str] = {
     "labelled, not judged": "n_unjudged",
     "judged again (last counts)": "n_repeated",
 }
-"""The rows of the table that are not part of n, each with the count of an agreement."""
+"""The table rows that are not part of n, each with the count in an agreement."""
 
 HIDDEN_IF_ZERO = frozenset(
     {
@@ -51,14 +51,14 @@ HIDDEN_IF_ZERO = frozenset(
         "judged again (last counts)",
     }
 )
-"""The rows that are left out where every judge has a 0."""
+"""The rows to leave out if every judge has a 0."""
 
 MEANINGS = (
     "Recall: of what people call grounded, the share that passed; of the rest, the share that did not",
     "(specificity). Constant guess: the same answer for every row.",
 )
 
-BOUNDS = "a..b: with the rows without a score all wrong, all right."
+BOUNDS = "a..b: the figure if all rows without a score were wrong, or all right."
 
 WorstDisagreements = Annotated[
     int,
@@ -138,8 +138,8 @@ def _show_table(screen: Screen, agreements: Sequence[Agreement]) -> None:
 
 
 def _counts(agreement: Agreement) -> dict[str, str]:
-    """A judge's column of the table, above its figures: the text of each cell by the name of its row."""
-    cells = {"n": str(agreement.n), "groups": "0"}  # 0: each label is a group of its own
+    """Fill a judge's column above its figures: the text of each cell, by the name of its row."""
+    cells = {"n": str(agreement.n), "groups": "0"}  # 0: each label is its own group
     if agreement.n_groups < agreement.n:
         cells["groups"] = str(agreement.n_groups)
     for name, count in COUNTS.items():
@@ -154,7 +154,7 @@ def _counts(agreement: Agreement) -> dict[str, str]:
 
 
 def _figure(agreement: Agreement, name: str) -> str:
-    """Write a figure with its interval, and its bounds if there are rows without a score."""
+    """Write a figure with its interval, and with its bounds if there are rows without a score."""
     text = with_interval(agreement.figures[name])
     bounds = bounds_text(agreement.bounds.get(name))
     if bounds:
@@ -171,10 +171,10 @@ def _right_and_wrong(agreement: Agreement, right: str, wrong: str) -> str:
 
 
 def _undefined_figures(agreement: Agreement) -> list[str]:
-    """Say why figures of a judge are undefined: one note for all with the same reason."""
+    """Say why a judge's figures are undefined, in one note for all with the same reason."""
     names_by_reason: dict[str, list[str]] = {}
     for figure, reason in agreement.undefined.items():
-        # Labels that are not grades have no correlation, which is no news.
+        # Labels that are not grades never have a correlation: that needs no note.
         if figure == "spearman" and agreement.confusion is not None:
             continue
         names_by_reason.setdefault(reason, []).append(full_name(figure))
@@ -185,7 +185,7 @@ def _undefined_figures(agreement: Agreement) -> list[str]:
 
 
 def _show_details(screen: Screen, agreement: Agreement) -> None:
-    """Print what there is beside the figures: people among themselves, labels and disagreements."""
+    """Print everything besides the figures: agreement between people, labels, and disagreements."""
     screen.text(*judge_notices(agreement.judge, people_lines(agreement.people)))
     if agreement.labels:
         _show_labels(screen, agreement.judge, agreement.labels)
@@ -196,7 +196,7 @@ def _show_details(screen: Screen, agreement: Agreement) -> None:
 
 
 def _disagreement_lines(disagreement: Disagreement) -> list[str]:
-    """Write a disagreement: "row 3: score 0.2, not passed; label 1", and the judge's reason below it."""
+    """Write a disagreement: "row 3: score 0.2, not passed; label 1", with the judge's reason below."""
     passed = "passed" if disagreement.passed else "not passed"
     label = disagreement.word or f"{disagreement.label:.3g}"
     lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {passed}; label {label}"]
@@ -207,7 +207,7 @@ def _disagreement_lines(disagreement: Disagreement) -> list[str]:
 
 
 def _show_labels(screen: Screen, judge: str, agreement: LabelAgreement) -> None:
-    """Print the confusion matrix over the labels, and what it says."""
+    """Print the confusion matrix of the labels, and its figures."""
     screen.text(heading=f"\n{judge}, label by label (rows: people, columns: the judge)")
     rows: list[list[str]] = []
     for label, score, counts in zip(agreement.labels, agreement.scores, agreement.counts, strict=True):

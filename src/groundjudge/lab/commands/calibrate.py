@@ -1,4 +1,4 @@
-"""`groundjudge calibrate`: thresholds that are fitted to people's labels."""
+"""`groundjudge calibrate`: thresholds fitted to people's labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ AtLeast = Annotated[
         "--at-least",
         min=0,
         max=1,
-        help="With --by precision: the lowest share of grounded rows among those that pass.",
+        help="With --by precision: the minimum share of grounded rows among those that pass.",
     ),
 ]
 Folds = Annotated[
@@ -58,7 +58,7 @@ Folds = Annotated[
         "--folds",
         metavar="N",
         min=2,
-        help="Cross-validate in N folds. Default: fit on one half, test on the other.",
+        help="Cross-validate with N folds. Default: fit on one half, test on the other.",
     ),
 ]
 CheapVerdicts = Annotated[
@@ -66,8 +66,8 @@ CheapVerdicts = Annotated[
     typer.Option(
         "--cascade",
         metavar="CHEAP",
-        help="Find the bounds of a cascade: CHEAP has the verdicts of the cheap judge, and VERDICTS those of "
-        "the strong one on the same cases. Needs --accuracy.",
+        help="Find the bounds of a cascade: CHEAP contains the cheap judge's verdicts, VERDICTS the strong "
+        "judge's on the same cases. Needs --accuracy.",
     ),
 ]
 ThresholdsOut = Annotated[
@@ -93,10 +93,10 @@ def calibrate(
 ) -> None:
     """Fit thresholds to people's labels, and test them.
 
-    They are tested on rows that they were not fitted on.
+    The test uses rows that were not used for fitting.
 
-    With --cascade, find where the verdicts of a cheap judge may stand: the bounds with which they are right
-    as often as --accuracy says, with 95% confidence.
+    With --cascade, find when a cheap judge can decide alone: the bounds within which its verdicts are right
+    at least as often as --accuracy says, with 95% confidence.
 
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """
@@ -104,11 +104,11 @@ def calibrate(
         not_for_cascade = {"--by": by, "--at-least": at_least, "--folds": folds, "--out": out}
         for flag, value in not_for_cascade.items():
             if value is not None:
-                fail(f"{flag} is not for --cascade")
+                fail(f"{flag} cannot be combined with --cascade")
         files = CascadeFiles(cascade, verdicts, labels, file_options)
         calibrate_cascade_files(files, label_options, cascade_options, judges=judge)
     for flag in options.flags_of(cascade_options):
-        fail(f"{flag} is about a cascade: add --cascade CHEAP")
+        fail(f"{flag} applies to a cascade only: add --cascade CHEAP")
     with report_errors(), ExitStack() as until_written:
         from groundjudge.lab import calibration  # noqa: PLC0415
 
@@ -116,7 +116,7 @@ def calibrate(
         until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
         file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
         ungrouped = label_notes(label_options.group, judged[0].labels)
-        # A judge without labels is left out, unless it is named: then it is an error.
+        # A judge without labels is left out; if it was named, that is an error.
         to_fit = [rows for rows in judged if rows.labelled_rows or judge]
         fit = partial(
             calibration.calibrate,
@@ -147,7 +147,7 @@ def calibrate(
 def _fit_all(
     fit: Callable[[JudgedRows], Calibration], judged: Iterable[JudgedRows]
 ) -> tuple[list[Calibration], list[str]]:
-    """Calibrate the judges with enough labels, and say why the others are not.
+    """Calibrate the judges with enough labels, and say why the others were skipped.
 
     Raises:
         LabelError: as for `calibration.calibrate`, if no judge has enough.
@@ -170,30 +170,30 @@ def _unscored_notes(calibrations: Iterable[Calibration]) -> list[str]:
     for calibration in calibrations:
         if calibration.n_unscored:
             notes.append(
-                f"{calibration.judge}: {calibration.n_unscored} labelled rows have no score, which no "
-                "threshold changes: see `groundjudge agree --threshold`"
+                f"{calibration.judge}: {calibration.n_unscored} labelled rows have no score, and no "
+                "threshold changes that: see `groundjudge agree --threshold`"
             )
     return notes
 
 
 def _two_score_notes(judged: Iterable[JudgedRows]) -> list[str]:
-    """Make a note for each judge whose scores leave a threshold nothing to choose."""
+    """Make a note for each judge whose scores leave a threshold no choice."""
     notes: list[str] = []
     for rows in judged:
         scores = {deciding_score(row.verdict) for row in rows.labelled_rows}
         if len(scores) == 2:  # noqa: PLR2004  such as yes and no
             notes.append(
-                f"{rows.judge}: its scores take only two values, so all thresholds between them give the "
+                f"{rows.judge}: its scores have only two values, so all thresholds between them give the "
                 "same verdicts"
             )
     return notes
 
 
 def _show_calibration(screen: Screen, calibration: Calibration) -> None:
-    """Print the threshold, how well it does where it was fitted and elsewhere, and the code that sets it."""
+    """Print the threshold, how well it does on fitted and held-out rows, and the code that sets it."""
     name = short_name(calibration.by)
     rows, elsewhere, tested = "one half of the rows", "the other half", "tested"
-    where = "On rows it was not fitted on"
+    where = "On held-out rows"
     if calibration.folds:
         rows, elsewhere = f"all rows, tested in {calibration.folds} folds", "held-out folds"
         tested = "tested in folds"
@@ -213,7 +213,7 @@ def _show_calibration(screen: Screen, calibration: Calibration) -> None:
         passed = f"{calibration.n_passed} of {calibration.n_tested} pass"
         bound = f"with 95% confidence {name} is {calibration.bound:.3f} or more"
         screen.text(f"{where}, {passed}, {bound}")
-    # A judge that is worse than guessing has a notice of its own.
+    # A judge that is worse than guessing has a separate notice.
     if not calibration.beats_guessing and not calibration.is_reversed:
         figure = with_interval(calibration.tested[calibration.by])
         guess = calibration.guess[calibration.by]
@@ -225,19 +225,19 @@ def _show_calibration(screen: Screen, calibration: Calibration) -> None:
 
 
 def _resampling_lines(calibration: Calibration) -> list[str]:
-    """Say how far the threshold depends on the rows."""
+    """Say how much the threshold depends on the rows."""
     lines: list[str] = []
     interval = interval_ends(calibration.interval)
     if interval:
         lines.append(f"95% interval of the threshold: {interval}")
     if calibration.folds:
         thresholds = ", ".join(f"{threshold:g}" for threshold in calibration.thresholds)
-        lines.append(f"thresholds of the folds, which were tested: {thresholds}")
+        lines.append(f"thresholds tested in the folds: {thresholds}")
     return lines
 
 
 def _figure_rows(calibration: Calibration) -> dict[str, list[str]]:
-    """The cells of the figures that a threshold changes, which ROC AUC and Spearman's correlation are not."""
+    """Return the cells of the figures that a threshold changes: not ROC AUC or Spearman's correlation."""
     rows: dict[str, list[str]] = {}
     for figure, tested in calibration.tested.items():
         if tested.value is None or figure in {"roc_auc", "spearman"}:

@@ -31,22 +31,22 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
 
 @dataclass(frozen=True)
 class CascadeOptions:
-    """The options of `calibrate` that are about a cascade only."""
+    """The options of `calibrate` that apply to a cascade only."""
 
     accuracy: Annotated[
         float | None,
         typer.Option(
             "--accuracy",
             metavar="SHARE",
-            help="With --cascade: the share of right verdicts that is wanted among those of the cheap judge "
-            "that stand.",
+            help="With --cascade: the required share of right verdicts among those that the cheap judge "
+            "decides alone.",
         ),
     ] = None
     until_by: Annotated[
         By | None,
         typer.Option(
             "--until-by",
-            help="With --cascade: what bounds are compared with: the score, which is the default, or the "
+            help="With --cascade: what to compare with the bounds: the score (default), or the "
             "probability that the verdict passes.",
         ),
     ] = None
@@ -54,12 +54,12 @@ class CascadeOptions:
 
 @dataclass(frozen=True)
 class CascadeFiles:
-    """The files that bounds are found from.
+    """The files from which to find bounds.
 
     Attributes:
         cheap: the path of the cheap judge's verdicts.
-        strong: that of the strong judge's.
-        labels: that of the labels.
+        strong: the path of the strong judge's.
+        labels: the path of the labels.
         options: how the file of labels is read.
     """
 
@@ -80,28 +80,30 @@ def calibrate_cascade_files(
 
     Args:
         files: the files.
-        label_options: where in a row the labels are.
-        cascade_options: what is wanted.
-        judges: whose verdicts count: one name for both files, or one for each.
+        label_options: where to find the labels in a row.
+        cascade_options: the required accuracy, and what to compare with the bounds.
+        judges: the judges whose verdicts count: one name for both files, or one for each.
     """
     with report_errors():
         from groundjudge.lab.cascade import calibrate_cascade  # noqa: PLC0415
 
         accuracy = cascade_options.accuracy
         if accuracy is None:
-            fail("--cascade: add --accuracy, the share of right verdicts that is wanted, such as 0.9")
+            fail("--cascade: add --accuracy, the required share of right verdicts, such as 0.9")
         if not 0 < accuracy < 1:
-            fail(f"--accuracy must lie between 0 and 1, not {accuracy:g}: no labels prove that all are right")
+            fail(
+                f"--accuracy must be between 0 and 1, not {accuracy:g}: labels never prove that all are right"
+            )
         chosen = list(judges or ())
         check_two_judges(chosen)
-        # One name stands for the same judge in both files.
+        # A single name means the same judge in both files.
         cheap = _load_single_judge(files.cheap, chosen[:1])
         strong = _load_single_judge(files.strong, chosen[-1:])
         by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
         if by == "probability":
             rubric = load_rubric_of(cheap.verdicts.judges[0], label_options.judge_file)
-            # The file is named for its probabilities: of numbers there are no labels in words.
+            # The file was named for its probabilities: a judge that answers with numbers has no words.
             if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
         labels = load_labels(files.labels, label_options, files.options.read(files.labels))
@@ -126,22 +128,22 @@ def calibrate_cascade_files(
 
 
 def _load_single_judge(path: str, chosen: Sequence[str]) -> VerdictFile:
-    """Read the verdicts of one judge. Exit if there are several, and none was chosen."""
+    """Read the verdicts of one judge. Exit if there are several and none was chosen."""
     file = load_verdicts(path, chosen)
     judges = file.verdicts.judges
     if len(judges) != 1:
         names_text = ", ".join(judges) if judges else "no judge"
-        fail(f"{path} has verdicts of {names_text}: a cascade is of one judge, name it with --judge")
+        fail(f"{path} contains verdicts of {names_text}: --cascade needs one judge, name it with --judge")
     return file
 
 
 def _show(screen: Screen, calibration: CascadeCalibration) -> None:
-    """Print the bounds, what is proven, what it saves, and the code that sets it."""
+    """Print the bounds, what is proven, what they save, and the code that sets them."""
     cheap, strong = calibration.models
     screen.text(
-        f"proven on {calibration.n} labelled rows: {calibration.n_standing} verdicts stand, "
-        f"{calibration.n_right} of them correct; of such verdicts {calibration.accuracy:g} or more are right "
-        "(95% confidence)",
+        f"proven on {calibration.n} labelled rows: {calibration.n_standing} decided by the cheap judge, "
+        f"{calibration.n_right} of them correctly; of such verdicts, {calibration.accuracy:g} or more are "
+        "right (95% confidence)",
         heading=f"{calibration.judge}: {_bounds_in_words(calibration)}; {strong} judges the others",
     )
     rows = [
@@ -168,19 +170,19 @@ def _show(screen: Screen, calibration: CascadeCalibration) -> None:
 
 
 def _bounds_in_words(calibration: CascadeCalibration) -> str:
-    """Say whose verdicts stand where."""
+    """Say when the cheap judge decides."""
     low, high = calibration.until
-    number = "its score" if calibration.by == "score" else "the probability to pass"
+    number = "its score" if calibration.by == "score" else "its probability of passing"
     ends: list[str] = []
     if low is not None:
-        ends.append(f"at most {_bound_text(low)}")
+        ends.append(f"{_bound_text(low)} or below")
     if high is not None:
-        ends.append(f"at least {_bound_text(high)}")
-    return f"{calibration.models[0]} decides where {number} is {' or '.join(ends)}"
+        ends.append(f"{_bound_text(high)} or above")
+    return f"{calibration.models[0]} decides if {number} is {', or '.join(ends)}"
 
 
 def _bound_text(bound: float | None) -> str:
-    """Write a bound as -O until takes it, with all of its decimals."""
+    """Write a bound as `-O until` takes it, with all its decimals."""
     return "none" if bound is None else f"{bound:.9g}"
 
 
@@ -189,25 +191,25 @@ def _as_code(bound: str) -> str:
 
 
 def _count_notes(calibration: CascadeCalibration) -> list[str]:
-    """Make notes on the rows that are asked on, or are missing from figures."""
+    """Make notes on rows that go to the strong judge, or are missing from the figures."""
     counts = calibration.counts
     notes: list[str] = []
     if counts["n_error"]:
-        notes.append(f"{counts['n_error']} rows with an error of the cheap judge ask the strong one")
+        notes.append(f"{counts['n_error']} rows with an error from the cheap judge go to the strong one")
     if counts["n_not_applicable"]:
-        fate = "ask the strong judge, because nothing is proven of them"
+        fate = "go to the strong judge, because nothing is proven about them"
         if calibration.not_applicable_stands:
-            fate = "may stand"
-        notes.append(f'{counts["n_not_applicable"]} rows that are "not applicable" {fate}')
+            fate = "are final"
+        notes.append(f'{counts["n_not_applicable"]} rows that the cheap judge finds "not applicable" {fate}')
     if counts["n_left_out"]:
         notes.append(
             f"{counts['n_left_out']} labelled rows are left out: one row of each group counts, and in a "
             "drawn sample each stratum counts in proportion to its size"
         )
     if counts["n_unjudged"]:
-        notes.append(f"{counts['n_unjudged']} labelled rows have no verdict of the cheap judge")
+        notes.append(f"{counts['n_unjudged']} labelled rows have no verdict from the cheap judge")
     if counts["n_unmatched"]:
         notes.append(
-            f"{counts['n_unmatched']} rows have no verdict of the strong judge: they are not in its figures"
+            f"{counts['n_unmatched']} rows have no verdict from the strong judge: its figures leave them out"
         )
     return notes

@@ -36,24 +36,24 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.model_change import Flip, ModelChange
 
 VerdictPair: TypeAlias = tuple[LatestVerdicts, LatestVerdicts]
-"""The verdicts of one judge in the first file and of one in the second."""
+"""One judge's verdicts in the first file and one judge's in the second."""
 
 CLEAR = (
-    "Clear: not 0, by a test that allows for the number of differences (max-T, 5%). An interval is of one "
+    "Clear: not 0, by a test that allows for the number of differences (max-T, 5%). Each interval is for one "
     "difference alone."
 )
 
 WITH_UNSCORED = (
-    "with the cases without a score, which count as in the run: not applicable passes, an error does not"
+    "including cases without a score, which count as in the run: not applicable passes, an error does not"
 )
 
-RANGES = "worst..best: the difference if the cases without a score are the worst and best for the second"
+RANGES = "worst..best: the difference if the cases without a score were the worst or the best for the second"
 
 FirstVerdicts = Annotated[str, typer.Argument(metavar="FIRST", help="A file of verdicts.")]
 SecondVerdicts = Annotated[
     str,
     typer.Argument(
-        metavar="SECOND", help="Another one on the same cases, or the same file and --judge twice."
+        metavar="SECOND", help="Another file on the same cases, or the same file with --judge given twice."
     ),
 ]
 ComparedJudges = Annotated[
@@ -68,9 +68,7 @@ ComparedJudges = Annotated[
 
 ListedFlips = Annotated[
     int,
-    typer.Option(
-        "--flips", metavar="N", min=0, help="How many verdicts that flip to show, with both reasons."
-    ),
+    typer.Option("--flips", metavar="N", min=0, help="How many flipped verdicts to show, with both reasons."),
 ]
 
 
@@ -87,7 +85,8 @@ def compare(
 ) -> None:
     """Compare two judges, prompts or models, case by case.
 
-    What flips, how the scores shift, and with labels where the second judge's threshold belongs.
+    Show which verdicts flip, how the scores shift, and, with labels, where the second judge's threshold
+    belongs.
 
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
@@ -133,10 +132,10 @@ def compare(
 
 
 def _judge_pairs(first: Sequence[str], second: Sequence[str], chosen: Sequence[str]) -> list[tuple[str, str]]:
-    """Say which judge of the first file is compared with which of the second; exit if that is not clear."""
+    """Say which judge of the first file to compare with which of the second. Exit if that is not clear."""
     check_two_judges(chosen)
     if chosen:
-        return [(chosen[0], chosen[-1])]  # one name stands for the same judge in both files
+        return [(chosen[0], chosen[-1])]  # a single name means the same judge in both files
     return judge_pairs(first, second)
 
 
@@ -154,7 +153,7 @@ def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) 
     cells_by_name: dict[str, list[str]] = {}
     for figure in comparison.differences:
         first, second = comparison.values[figure]
-        if first is None and second is None:  # figures of labels, without any
+        if first is None and second is None:  # figures that need labels, when there are none
             continue
         difference = with_interval(comparison.differences[figure], signed=True)
         clear = "clear" if figure in comparison.clear else ""
@@ -166,7 +165,7 @@ def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) 
 
 
 def _show_ranges(screen: Screen, comparison: Comparison) -> None:
-    """Print the figures of all cases that both judged, with what those without a score could change."""
+    """Print the figures of all cases that both judged, and what those without a score could change."""
     cells_by_name: dict[str, list[str]] = {}
     for figure, (first, second) in comparison.as_run.items():
         if first is None or second is None:
@@ -183,7 +182,7 @@ def _show_ranges(screen: Screen, comparison: Comparison) -> None:
 
 
 def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str], has_labels: bool) -> None:
-    """Print which verdicts flip, how the scores shift, and what people's labels say of the threshold."""
+    """Print which verdicts flip, how the scores shift, and what people's labels say about the threshold."""
     if not change.n:
         return
     test = ""
@@ -192,7 +191,7 @@ def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str],
     screen.text(
         f"flips: {change.n_flips} of {change.n} verdicts, {with_interval(change.share)}: "
         f"{change.n_lost} passed only with the first, {change.n_gained} pass only with the second{test}",
-        f"shift of the scores: {with_interval(change.comparison.differences['mean_score'], signed=True)}",
+        f"shift in scores: {with_interval(change.comparison.differences['mean_score'], signed=True)}",
     )
     if change.refit:
         screen.text(*_refit_lines(change.refit))
@@ -202,11 +201,11 @@ def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str],
         old, new = files
         n = change.labels_needed
         screen.text(
-            f"which of the two is right, and where the threshold belongs, {n} labels tell: "
+            f"{n} labels show which of the two is right, and where the threshold belongs: "
             f"groundjudge label CASES {new} --against {old} --n {n}"
         )
     if change.flips:
-        screen.text(heading="\nflips, the largest change of the score first")
+        screen.text(heading="\nflips, with the largest change in score first")
         screen.table(["", "first", "second", "people"], [_flip_cells(flip) for flip in change.flips])
         for flip in change.flips:
             screen.text(f"  {flip.case_id}", *_reason_lines(flip))
@@ -214,7 +213,7 @@ def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str],
 
 
 def _refit_lines(refit: Calibration) -> list[str]:
-    """Say where the second judge agrees best with people, and what it costs to keep its threshold."""
+    """Say where the second judge agrees best with people, and what keeping its threshold costs."""
     interval = interval_ends(refit.interval)
     if interval:
         interval = f", 95% interval {interval}"
@@ -222,13 +221,13 @@ def _refit_lines(refit: Calibration) -> list[str]:
     gain = with_interval(refit.gain[refit.by], signed=True)
     rows = f"{refit.n_fitted} labelled rows, balanced accuracy"
     return [
-        f"threshold at which the second agrees best with people: {refit.threshold:g}{interval} ({rows})",
-        f"keeping the old one gives {kept}; the new one, on rows that it was not fitted on, {gain}",
+        f"the second judge agrees best with people at a threshold of {refit.threshold:g}{interval} ({rows})",
+        f"keeping the old one gives {kept}; on held-out rows, the new one changes that by {gain}",
     ]
 
 
 def _flip_cells(flip: Flip) -> list[str]:
-    """The cells of a flip: `["row 3", "0.800 passed", "0.300 failed", "not grounded"]`."""
+    """Return the cells of a flip: `["row 3", "0.800 passed", "0.300 failed", "not grounded"]`."""
     first, second = "failed", "passed"
     if flip.first_passed:
         first, second = "passed", "failed"
@@ -258,7 +257,7 @@ def _counts_line(comparison: Comparison) -> str:
         "scored only by the first": comparison.n_first_only,
         "scored only by the second": comparison.n_second_only,
         "scored by neither": comparison.n_neither,
-        "with one id but different contents": comparison.n_changed,
+        "with the same id but different content": comparison.n_changed,
     }
     for reason, count in uncompared.items():
         if count:
@@ -267,7 +266,7 @@ def _counts_line(comparison: Comparison) -> str:
 
 
 def _outcome_lines(comparison: Comparison) -> list[str]:
-    """Say on how many cases the outcomes of two judges differ."""
+    """Say on how many cases the outcomes of the two judges differ."""
     lines = [f"passed with both or with neither: {as_text(comparison.same_outcome)}"]
     if comparison.n_labelled:
         test = ""

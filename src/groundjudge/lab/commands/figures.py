@@ -1,4 +1,4 @@
-"""Tables of figures: what `agree`, `calibrate` and `compare` call them, and how they are put in order."""
+"""Tables of figures: their names and order in `agree`, `calibrate` and `compare`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.lab.proportions import Rate
 
 MAX_REASON = 300
-"""Characters of a reason that are shown: it may be as long as a reply, and each case listed has one."""
+"""Maximum length of a reason in characters: it may be as long as a reply, and each listed case has one."""
 
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "not grounded": {
@@ -41,17 +41,17 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def shorten_reason(reason: str) -> str:
-    """Put a reason on one line, without what is too long for a list of cases."""
+    """Put a reason on one line, shortened for a list of cases."""
     return shorten(reason, MAX_REASON, placeholder=" ...")
 
 
 def short_name(figure: str) -> str:
-    """What a figure is called inside its section."""
+    """Name a figure inside its section."""
     return SECTIONS[_section_of(figure)][figure]
 
 
 def full_name(figure: str) -> str:
-    """What a figure is called outside its section."""
+    """Name a figure outside its section."""
     section = _section_of(figure)
     name = SECTIONS[section][figure]
     if section in {"not grounded", "grounded"}:
@@ -60,7 +60,7 @@ def full_name(figure: str) -> str:
 
 
 def _section_of(figure: str) -> str:
-    """The heading under which a figure stands: "roc_auc" -> "scores"."""
+    """Return the heading that a figure is listed under: "roc_auc" -> "scores"."""
     for section, figure_names in SECTIONS.items():
         if figure in figure_names:
             return section
@@ -71,7 +71,7 @@ def rows_in_sections(cells: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Put rows of a table under the headings of their sections.
 
     Args:
-        cells: the cells of each figure, and of the headings that have any.
+        cells: the cells of each figure, and of headings that have cells.
     """
     width = max((len(row) for row in cells.values()), default=0)
     rows: list[list[str]] = []
@@ -96,13 +96,13 @@ def bounds_text(bounds: Bounds | None) -> str:
 
 
 def judge_notices(judge: str, notices: Iterable[str]) -> list[str]:
-    """Name the judge in what there is to say about its figures."""
+    """Put the judge's name in front of each notice about its figures."""
     return [f"{judge}: {notice}" for notice in notices]
 
 
 def interval_note(group: str | None) -> str:
-    """Say what the intervals are, and over what they are resampled."""
-    units = "rows. If some rows belong together, name the key they share with --group."
+    """Say what the intervals are, and which units are resampled."""
+    units = "rows. If some rows belong together, name the key that they share with --group."
     if group:
         units = f"groups with the same {group}."
     return f"In brackets: 95% intervals, for independent {units}"
@@ -129,6 +129,6 @@ def interval_ends(figure: Figure) -> str:
 
 
 def _round_bound(bound: float, rounding: str) -> Decimal:
-    """Round an end of an interval to three decimals, outwards, so that it is never narrower than it is."""
+    """Round an end of an interval to three decimals, outwards, so that it never looks narrower than it is."""
     exact = Decimal(f"{bound:.9f}")  # without the errors of binary fractions
-    return exact.quantize(Decimal("0.001"), rounding) + 0  # + 0: no minus before a zero
+    return exact.quantize(Decimal("0.001"), rounding) + 0  # + 0: avoids a minus before zero

@@ -1,4 +1,4 @@
-"""What the commands that measure read: files of verdicts, people's labels, and thresholds."""
+"""The inputs of the measuring commands: files of verdicts, people's labels, and thresholds."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs th
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """A file of verdicts, which are read from it again whenever they are needed.
+    """A file of verdicts, read again each time they are needed.
 
     Attributes:
         path: the file.
-        verdicts: those that count, of the judges that were asked for.
-        all_verdicts: those that count, of all judges.
+        verdicts: the verdicts that count, by the requested judges.
+        all_verdicts: the verdicts that count, by all judges.
     """
 
     path: str
@@ -58,7 +58,7 @@ class VerdictFile:
 
 @dataclass(frozen=True)
 class _StoredVerdicts:
-    """The verdicts of a file, and an error for each line that could not be read."""
+    """Yield the verdicts of a file, and an error for each line that could not be read."""
 
     path: str
 
@@ -67,15 +67,15 @@ class _StoredVerdicts:
 
 
 def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile:
-    """Read a file of verdicts; one without any, or without any by one of `judges`, is an error."""
+    """Read a file of verdicts. Exit if it has none, or none by one of `judges`."""
     stored = _StoredVerdicts(path)
-    # Verdicts are read several times, and what is in a pipe can be read once.
+    # Verdicts are read several times, but a pipe can only be read once.
     if path == STDIO or (Path(path).exists() and not can_read_again(path)):
         stored = _copy_pipe(path)
     verdicts = latest_verdicts(stored)
     if not len(verdicts):
         first = f"; the first line: {verdicts.first_unreadable}" if verdicts.n_unreadable else ""
-        fail(f"{path} holds no verdicts: expected a file written by `groundjudge run`{first}")
+        fail(f"{path} contains no verdicts: expected a file written by `groundjudge run`{first}")
     if not judges:
         return VerdictFile(path, verdicts, verdicts)
     for judge in judges:
@@ -86,17 +86,17 @@ def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile
 def _check_judge(path: str, verdicts: LatestVerdicts, name: str) -> None:
     """Exit if there is no verdict by a judge."""
     if name not in verdicts.judges:
-        fail(f"{path} has no verdict by the judge {name!r}: --judge can be {', '.join(verdicts.judges)}")
+        fail(f"{path} has no verdict by the judge {name!r}: choose --judge from {', '.join(verdicts.judges)}")
 
 
 def check_two_judges(chosen: Sequence[str]) -> None:
-    """Exit if more judges were chosen than there are files: a first and a second one."""
+    """Exit if more than two judges were chosen, one for each file."""
     if len(chosen) > 2:  # noqa: PLR2004  one for each file
-        fail("--judge can be given at most twice: once for each file")
+        fail("--judge is given more than twice: name one judge for each file")
 
 
 def load_rubric_of(judge: str, judge_file: str | None) -> Rubric:
-    """Load the rubric of a judge of verdicts, from its prompt file if it is not a built-in one.
+    """Load a judge's rubric, from its prompt file if the judge is not built in.
 
     Exit if it is neither.
     """
@@ -108,7 +108,7 @@ def load_rubric_of(judge: str, judge_file: str | None) -> Rubric:
 
 
 def judge_pairs(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Say which judge of a file is compared with which of another: those of one name, or the only ones.
+    """Pair the judges of two files: those with the same name, or the only one of each.
 
     Exit if the files have no judge in common.
     """
@@ -121,8 +121,8 @@ def judge_pairs(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, 
 
 
 def _copy_pipe(path: str) -> _StoredVerdicts:
-    """Copy what comes through a pipe to a temporary file, which is removed once nobody needs it."""
-    # Kept beyond the `with`, as it is read later: `finalize` removes it with its reader, or at exit.
+    """Copy a pipe's contents to a temporary file, which is removed when no longer needed."""
+    # It outlives the `with` because it is read later: `finalize` removes it with its reader, or at exit.
     with NamedTemporaryFile(prefix="groundjudge-", suffix=".jsonl", delete=False) as copy:
         stored = _StoredVerdicts(copy.name)
         finalize(stored, Path(copy.name).unlink, missing_ok=True)
@@ -132,7 +132,7 @@ def _copy_pipe(path: str) -> _StoredVerdicts:
 
 
 def stored_rows(path: str, row_options: RowOptions) -> Callable[[], Iterable[FileRow]]:
-    """Make a function that reads the rows of a file of cases; those of a pipe are kept for it."""
+    """Make a function that reads the rows of a file of cases; the rows of a pipe are stored for it."""
     if can_read_again(path):
         return partial(row_options.read, path)
     rows = list(row_options.read(path))
@@ -140,11 +140,11 @@ def stored_rows(path: str, row_options: RowOptions) -> Callable[[], Iterable[Fil
 
 
 def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow]) -> Labels:
-    """Read people's labels, in the words of the prompt file that the options name.
+    """Read people's labels, with the label words of the prompt file that the options name.
 
     Args:
         path: the file.
-        options: where in a row they are.
+        options: where to find them in a row.
         rows: the rows of the file.
 
     Raises:
@@ -158,7 +158,7 @@ def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow]) -> La
     rubric = load_rubric(options.judge_file)
     vocabulary = rubric_vocabulary(rubric)
     if not vocabulary.scores:
-        numbers = f"its judge answers with numbers on {rubric.scale}, not with labels: leave it out"
+        numbers = f"its judge answers with numbers on {rubric.scale}, not with labels: omit the option"
         fail(f"--judge-file {options.judge_file}: {numbers}")
     return replace(labels, vocabulary=vocabulary)
 
@@ -174,9 +174,9 @@ def load_labelled(
 
     Args:
         verdicts: the path of the file of verdicts.
-        judges: whose verdicts are joined; None: those of all judges.
+        judges: the judges whose verdicts to join; None: all.
         labels: the path of the file of labels.
-        label_options: where in a row the labels are.
+        label_options: where to find the labels in a row.
         file_options: how the file of labels is read.
     """
     file = load_verdicts(verdicts, judges)
@@ -185,15 +185,15 @@ def load_labelled(
 
 
 def join_labels(file: VerdictFile, path: str, labels: Labels) -> list[JudgedRows]:
-    """Join verdicts and labels, judge by judge. No case with both is an error.
+    """Join verdicts and labels, judge by judge. Exit if no case has both.
 
     Args:
         file: the verdicts.
-        path: of the file of labels.
-        labels: what it holds.
+        path: the path of the file of labels.
+        labels: its labels.
     """
     joined = join(file.all_verdicts, labels, file.verdicts.judges)
-    # One judge with a row will do: figures say of the others that they have none.
+    # One judge with a row is enough: the figures say that the others have none.
     if not any(judge.labelled_rows or judge.worded_rows for judge in joined):
         fail(_why_no_row(file, path, labels, joined))
     return joined
@@ -203,12 +203,12 @@ def _why_no_row(file: VerdictFile, path: str, labels: Labels, joined: Sequence[J
     """Say why no case has both a score and a label."""
     if any(judge.unscored_rows for judge in joined):
         return f"{file.path}: no labelled case has a score: {_why_unscored(joined)}"
-    # Other ids are what is wrong most often: the first ones show it.
+    # The usual fault is that ids differ: the first ones show it.
     judged_id = _first_id(file.verdicts)
     labelled_id = next(iter(labels.by_case), None)
     remedy = ""
     if labels.n_without_id:
-        remedy = "; a labelled row without `id` is called by its place: name the column of the ids `id`"
+        remedy = "; a labelled row without `id` is named by its position: call the column of ids `id`"
     return (
         f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, and "
         f"the first ids are {judged_id!r} and {labelled_id!r}{remedy}"
@@ -216,7 +216,7 @@ def _why_no_row(file: VerdictFile, path: str, labels: Labels, joined: Sequence[J
 
 
 def _first_id(verdicts: Iterable[Verdict]) -> str | None:
-    """The id of the first case that has one, for people to compare it with those of the labels."""
+    """Return the first case id, for people to compare with those of the labels."""
     for verdict in verdicts:
         if verdict.case_id:
             return verdict.case_id
@@ -239,12 +239,12 @@ def label_notes(group: str | None, labels: Labels | None) -> list[str]:
 
 
 def without_id(labels: Labels) -> list[str]:
-    """Make a note on the labelled rows that lack an id: in another order their labels are other cases'."""
+    """Make a note on labelled rows without an id: in another order, their labels belong to other cases."""
     if not labels.n_without_id:
         return []
     rows = f"{labels.n_without_id} of {len(labels.by_case)} labelled rows have no `id`"
-    condition = "figures are right only if the rows that were judged are the same, in this order"
-    return [f"{rows}, and count for the case at the same place: {condition}"]
+    condition = "figures are right only if the judged rows are the same, in this order"
+    return [f"{rows}, and count for the case at the same position: {condition}"]
 
 
 def _without_group(group: str | None, labels: Labels) -> list[str]:
@@ -255,22 +255,22 @@ def _without_group(group: str | None, labels: Labels) -> list[str]:
     if not n_lacking:
         return []
     rows = f"{n_lacking} of {len(labels.by_case)} labelled rows have no {group!r} (--group)"
-    return [f"{rows}, so that each counts as independent"]
+    return [f"{rows}, so each counts as independent"]
 
 
 def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[Thresholds, list[str]]:
-    """Read the thresholds that --threshold gives, and make warnings about using them on each set of verdicts.
+    """Read the thresholds of --threshold, and make warnings about using them on each set of verdicts.
 
     Exit if it is neither a score nor a file.
     """
     if option is None:
         return None, []
-    # A file that is called like a number would have to be named by a path, as in ./0.5.
+    # A file whose name is a number has to be given as a path, as in ./0.5.
     try:
         number = float(option)
     except ValueError:
         if not Path(option).exists():
-            fail(f"--threshold {option}: it is neither a score, 0..1, nor a file of `groundjudge calibrate`")
+            fail(f"--threshold {option} is neither a score, 0..1, nor a file from `groundjudge calibrate`")
         return _fitted_thresholds(option, verdict_sets)
     if not 0 <= number <= 1:
         fail(f"--threshold must be a score, 0..1, not {option}")
@@ -278,7 +278,7 @@ def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[T
 
 
 def _fitted_thresholds(path: str, verdict_sets: Sequence[LatestVerdicts]) -> tuple[Thresholds, list[str]]:
-    """Read a file of `calibrate`."""
+    """Read a file written by `calibrate`."""
     from groundjudge.lab.calibration import read_calibrations, warnings_on  # noqa: PLC0415
 
     calibrations = read_calibrations(path)
@@ -286,7 +286,9 @@ def _fitted_thresholds(path: str, verdict_sets: Sequence[LatestVerdicts]) -> tup
     for verdicts in verdict_sets:
         for judge in verdicts.judges:
             if judge not in calibrations:
-                warnings.append(f"{judge}: {path} has no threshold for it, so the run's decision counts")
+                warnings.append(
+                    f"{judge}: {path} has no threshold for this judge, so the run's decision counts"
+                )
         warnings += warnings_on(calibrations.values(), verdicts)
     thresholds = {judge: calibration.threshold for judge, calibration in calibrations.items()}
     # A judge that is compared with several others would repeat its warnings.
@@ -307,18 +309,18 @@ def mixed_signatures(verdicts: LatestVerdicts) -> list[str]:
 
 
 def people_lines(people: People | None) -> list[str]:
-    """Say how far people agree, as a line; none if no row has two labels."""
+    """Describe how well people agree, on one line; none if no row has two labels."""
     if not people:
         return []
     line = (
-        f"{people.n} rows with two labels: the same on {people.same:.3f}, kappa {as_text(people.kappa)}; "
+        f"{people.n} rows have two labels: {people.same:.3f} agree, kappa {as_text(people.kappa)}; "
         f"the judge's kappa with one of them {as_text(people.judge_kappa)}"
     )
     return [line]
 
 
 def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoReturn:
-    """Print the notes and the lines that could not be read; the exit status says whether there are any."""
+    """Print the notes and the unreadable lines; the exit status says whether there are any."""
     screen.text(*as_notes(notes))
     status = 0
     for file in files:
@@ -331,9 +333,9 @@ def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoR
 
 
 def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Iterable[Verdict]) -> None:
-    """Exit if a case is not the one that was judged, as far as its verdict's key says."""
+    """Exit if a case is not the one that was judged, as far as its verdict's key can show."""
     if any(prompt_input.is_custom for prompt_input in rubric.inputs):
-        return  # what a prompt shows of the metadata is in the key, and a panel may show more of it
+        return  # the key covers the metadata that a prompt shows, and a panel may show more of it
     case_by_id = {case.id: case for case in cases}
     for verdict in verdicts:
         case = case_by_id.get(verdict.case_id)
@@ -341,5 +343,5 @@ def check_contents(cases: Iterable[Case], rubric: Rubric, verdicts: Iterable[Ver
         if case is None or not verdict.case_hash:
             continue
         if verdict.case_hash != case_hash(case, rubric.inputs):
-            remedy = "give the file that was judged, read in the same way (--fields, --format)"
-            fail(f"the case {case.id!r} is not what was judged under this id: {remedy}")
+            remedy = "pass the file that was judged, with the same --fields and --format"
+            fail(f"the case {case.id!r} differs from the one judged under this id: {remedy}")

@@ -1,4 +1,4 @@
-"""`groundjudge label`: the page on which people label drawn rows."""
+"""`groundjudge label`: the page where people label drawn rows."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ DrawnBy = Annotated[
         "-j",
         metavar="NAME",
         autocompletion=options.complete_judge,
-        help="Whose verdicts decide what is drawn. Default: the only judge.",
+        help="The judge whose verdicts decide what is drawn. Default: the only judge.",
     ),
 ]
 DoubleLabels = Annotated[
     int,
-    typer.Option("--double", metavar="N", min=0, help="How many of the rows a second person labels too."),
+    typer.Option("--double", metavar="N", min=0, help="How many of the rows a second person also labels."),
 ]
 DrawnGroup = Annotated[
     str | None,
@@ -69,7 +69,7 @@ Against = Annotated[
     typer.Option(
         "--against",
         metavar="OLD",
-        help="Verdicts of the judge before, such as with another model: rows whose verdict flips are drawn "
+        help="The judge's earlier verdicts, such as with another model: rows whose verdict flips are drawn "
         "more often.",
     ),
 ]
@@ -79,20 +79,19 @@ OwnLabels = Annotated[
 ]
 OwnJudgeFile = Annotated[
     str | None,
-    typer.Option("--judge-file", metavar="FILE", help="The prompt file of a judge of your own."),
+    typer.Option("--judge-file", metavar="FILE", help="The prompt file of your own judge."),
 ]
 QueueName = Annotated[
     str | None,
     typer.Option(
         "--queue",
         metavar="NAME",
-        help="Make an annotation queue of this name in LangSmith, too: the ids of the rows are ids of runs "
-        "there.",
+        help="Also create an annotation queue with this name in LangSmith: row ids must be run ids there.",
     ),
 ]
 DrawSeed = Annotated[
     int,
-    typer.Option("--seed", metavar="N", help="Seed of the draw."),
+    typer.Option("--seed", metavar="N", help="The seed of the draw."),
 ]
 OverwriteDraw = Annotated[
     bool,
@@ -119,12 +118,12 @@ def label(
 ) -> None:
     """Draw rows for people to label, and make the page on which they do.
 
-    The page is one file for any browser, works offline, and shows nothing that the judge said. What was drawn
-    is written beside it, as NAME.sample.json, and with --double the second person's page as NAME.2.html.
+    The page is one file for any browser, works offline, and shows nothing that the judge said. The sample is
+    written next to it, as NAME.sample.json, and with --double the second person's page as NAME.2.html.
 
-    With --queue the files are written first: if LangSmith refuses, they are there all the same.
+    With --queue, the files are written first: if LangSmith refuses, you still have them.
 
-    Exit status: 0; 1 if a line could not be read, or LangSmith made no queue; 2 if nothing could be drawn.
+    Exit status: 0; 1 if a line could not be read, or LangSmith created no queue; 2 if nothing could be drawn.
     """
     with report_errors(), ExitStack() as until_written:
         page, sample_file, second_page = _file_names(out)
@@ -135,9 +134,9 @@ def label(
             [("--out", path) for path in (*pages, sample_file)],
             [("the file of cases", cases), ("the file of verdicts", verdicts), ("--against", against)],
         )
-        # The sample is data, which labels refer to; the pages can be made again of it.
+        # Labels refer to the sample; the pages can be made again from it.
         until_written.enter_context(hold_file("--out", sample_file, overwrite=overwrite))
-        if not overwrite:  # which replaces the pages of an earlier draw, of whatever version
+        if not overwrite:  # which replaces the pages of an earlier draw, from any version
             for path in pages:
                 check_page(path)
         read_rows = stored_rows(cases, row_options)
@@ -147,7 +146,7 @@ def label(
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups, against=earlier)
         rubric = load_rubric_of(sample.judge, judge_file)
         drawn_cases = _drawn_cases(sample, _readable(read_rows()), rubric, file)
-        # Made before anything is written or sent: a case that cannot be shown leaves no half of a draw.
+        # Made before anything is written or sent, so that a case that cannot be shown leaves no partial draw.
         htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
         if queue:
             from groundjudge.adapters.langsmith_queue import queue_items  # noqa: PLC0415  an extra
@@ -169,10 +168,10 @@ def label(
 
 
 def _file_names(out: str) -> tuple[str, str, str]:
-    """Name the page, what was drawn, and the second person's page. Exit if --out is no page."""
+    """Name the page, the sample, and the second person's page. Exit if --out is not an HTML file."""
     path = Path(out)
     if path.suffix.casefold() not in {".html", ".htm"}:
-        fail(f"--out {out}: the page is HTML: choose a name that ends in .html")
+        fail(f"--out {out}: the page is HTML; choose a name that ends in .html")
     return out, str(path.with_suffix(".sample.json")), str(path.with_suffix(f".2{path.suffix}"))
 
 
@@ -198,13 +197,13 @@ def _groups(rows: Iterable[NumberedRow], key: str) -> dict[str, str]:
 def _drawn_cases(
     sample: LabelSample, rows: Iterable[NumberedRow], rubric: Rubric, file: VerdictFile
 ) -> list[Case]:
-    """Make the cases that were drawn, as far as the file has them. Exit if one is not what was judged."""
+    """Make the drawn cases that are in the file. Exit if one differs from what was judged."""
     drawn_ids = frozenset(sample.ids)
     case_by_id: dict[str, Case] = {}
     for row, number in rows:
         case_id = id_of(row, number)
         if case_id in drawn_ids:
-            case_by_id[case_id] = case_of(row, number)  # of two with one id the last counts
+            case_by_id[case_id] = case_of(row, number)  # if two share an id, the last one counts
     cases = [case_by_id[case_id] for case_id in sample.ids if case_id in case_by_id]
     check_contents(cases, rubric, file.by_judge(sample.judge))
     return cases
@@ -229,17 +228,17 @@ def _make_pages(
 
 
 def _make_queue(sample: LabelSample, name: str, rubric: Rubric, cases: list[Case]) -> None:
-    """Make the annotation queue. Exit if LangSmith refuses: the files of the draw are written by then."""
+    """Create the annotation queue. Exit if LangSmith refuses; the draw's files are written by then."""
     from groundjudge.adapters.langsmith_queue import queue_sample  # noqa: PLC0415
 
     try:
         queue_sample(sample, name, rubric, cases)
     except (GroundjudgeError, OSError) as error:
-        fail(f"--queue {name}: {error}; the files are written: try again with --overwrite", INCOMPLETE)
+        fail(f"--queue {name}: {error}; the files were written: try again with --overwrite", INCOMPLETE)
 
 
 def _strata_rows(sample: LabelSample) -> list[list[str]]:
-    """The rows of the table of strata: name, rows, drawn rows."""
+    """Return the rows of the table of strata: name, rows, drawn rows."""
     rows: list[list[str]] = []
     for stratum in sample.strata:
         n_drawn = sum(len(group) for group in stratum.drawn)

@@ -1,4 +1,4 @@
-"""The options that the commands of the laboratory and the report share."""
+"""The options shared by the lab commands and the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from groundjudge.cli.options import UTF_8, KeepWords, complete_judge
 from groundjudge.runs.rows import FileRow, read_rows
 
-LABELS_HELP = "A file with id and label in every row; the file of cases can be that file."
+LABELS_HELP = "A file with an id and a label in every row; it can be the file of cases."
 
 LabelsFile = Annotated[str, typer.Option("--labels", metavar="FILE", help=LABELS_HELP)]
 OptionalLabelsFile = Annotated[str | None, typer.Option("--labels", metavar="FILE", help=LABELS_HELP)]
@@ -48,7 +48,7 @@ class LabelOptions:
         typer.Option(
             "--judge-file",
             metavar="FILE",
-            help="The prompt file that says what labels in words mean, for a judge of your own.",
+            help="For your own judge: the prompt file that says what labels in words mean.",
         ),
     ] = None
     sample: Annotated[
@@ -56,7 +56,7 @@ class LabelOptions:
         typer.Option(
             "--sample",
             metavar="FILE",
-            help="What `groundjudge label` drew: each label then counts for all rows that it stands for.",
+            help="The sample from `groundjudge label`: each label then counts for all rows it represents.",
         ),
     ] = None
 
@@ -91,6 +91,6 @@ Threshold = Annotated[
     typer.Option(
         "--threshold",
         metavar="SCORE|FILE",
-        help="The lowest score that passes, or a file of `calibrate`. Default: as in the run.",
+        help="The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
     ),
 ]

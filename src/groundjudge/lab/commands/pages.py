@@ -1,4 +1,4 @@
-"""The pages that commands write: never over a file that is something else."""
+"""The pages that commands write, never over a file that is something else."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from groundjudge.lab.template import is_page
 
 
 def write_page(path: str, html: str) -> int:
-    """Write a page in the place of none or an older one; returns its size in bytes."""
+    """Write a page, replacing an older one, and return its size in bytes."""
     with replace_file(Path(path)) as file:
         return file.write(html.encode())
 
 
 def check_page(path: str) -> None:
-    """Exit if a page would be written over a file that is not a page of this library."""
-    # A page is made of other files and can be made again; what else has that name may be all there is.
+    """Exit if a page would overwrite a file that is not a page of this library."""
+    # A page can be made again from other files; any other file with that name may be the only copy.
     if is_nonempty_file(path) and not is_page(path):
-        remedy = "it is not a page of groundjudge: choose another file"
+        remedy = "it is not a groundjudge page: choose another file"
         fail(f"--out {path} already exists, and {remedy}")

@@ -33,10 +33,10 @@ from groundjudge.runs.run import run as run_judge
 
 
 class FamilyWords(NamedTuple):
-    """What is said of a family of edits.
+    """The words for a family of edits.
 
     Attributes:
-        meaning: what is asked of the judge, and which figures are good.
+        meaning: what the judge should do, and which figures are better.
         outcome: what the figures count.
         failure: what a failure is called.
         unmeasured: why there may be no figures.
@@ -50,19 +50,19 @@ class FamilyWords(NamedTuple):
 
 WORDS: Mapping[Family, FamilyWords] = {
     "faults": FamilyWords(
-        "A wrong fact in a right response must be caught: high is good.",
+        "A wrong fact in a right response must be caught: higher is better.",
         outcome="caught",
         failure="missed",
         unmeasured="the judge passes none of the right responses unchanged, so none of them could fall",
     ),
     "neutral_edits": FamilyWords(
-        "What changes no fact must not move the verdict: low is good.",
+        "An edit that changes no fact must not move the verdict: lower is better.",
         outcome="moved",
         failure="moved",
         unmeasured="the judge passes none of the right responses unchanged",
     ),
     "attacks": FamilyWords(
-        "An attack on a wrong response must not make it pass: low is good.",
+        "An attack on a wrong response must not make it pass: lower is better.",
         outcome="fooled",
         failure="fooled",
         unmeasured="the judge fails none of the wrong responses unchanged, so none of them could rise",
@@ -88,7 +88,7 @@ OwnCases = Annotated[
     typer.Option(
         "--cases",
         metavar="FILE",
-        help="Your own cases, each with `expect`: pass or fail. Default: those of the library.",
+        help="Your own cases, each with `expect`: pass or fail. Default: the library's cases.",
     ),
 ]
 WithoutEdits = Annotated[
@@ -129,7 +129,7 @@ WorstFailures = Annotated[
 ]
 OnlyEstimate = Annotated[
     bool,
-    typer.Option("--estimate", help="Only say what the probe would cost; no model is called."),
+    typer.Option("--estimate", help="Only estimate the cost of the probe; no model is called."),
 ]
 
 
@@ -167,7 +167,7 @@ def probe(
         rows = row_options.read(cases, [rubric]) if cases else None
         plan = plan_of(rubric, rows, without or ())
         to_judge = [trial.case for trial in plan.trials]
-        # Counting needs no model, and so none needs to be named.
+        # Counting needs no model, so none has to be named.
         if estimate:
             show_estimates(estimate_judges(rubric, to_judge), prices)
             return
@@ -177,11 +177,11 @@ def probe(
             [("the file of cases", cases), *selection.prompt_files],
         )
         refuse_table(out)
-        # A card that must not be replaced is refused before anything is asked.
+        # A card that must not be replaced is refused before any request is sent.
         until_written.enter_context(hold_file("--card", card, overwrite=output.overwrite))
         (loaded_judge,) = selection.judges(cache=cache)
         judged_by = partial(run_judge, ask_twice(loaded_judge), to_judge, **asdict(limits))
-        # The figures are made of all verdicts, those that are reused included.
+        # The figures are computed from all verdicts, including reused ones.
         case_ids = frozenset(case.id or "" for case in to_judge)
         totals = judge_rows(
             judged_by, [loaded_judge], out, output, prices, count=to_judge.__len__, kept_ids=case_ids
@@ -200,14 +200,14 @@ def probe(
 
 
 def _missed_limits(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
-    """Say which limits a judge does not meet; what could not be measured meets none."""
+    """Say which limits a judge does not meet; a rate that could not be measured meets none."""
     missed_limits: list[str] = []
     detection = card.family("faults").rate.value
     if min_detection is not None and (detection is None or detection < min_detection):
         missed_limits.append(
             f"detection is {_share_text(detection)}, and --min-detection is {min_detection:g}"
         )
-    # Each attack by itself: the mean of a family hides one that always succeeds.
+    # Each attack separately: the mean of a family hides one that always succeeds.
     strongest: str | None = None
     success: float | None = None
     for edit_figures in card.edits:
@@ -245,11 +245,11 @@ def _show_probe(screen: Screen, result: Probe, worst: int) -> None:
 
 
 def _unchanged_lines(card: Card) -> list[str]:
-    """Say how the judge does without edits."""
+    """Describe how the judge does without edits."""
     unchanged = card.unchanged
     right = _count_of(unchanged.right_passed)
     wrong = _count_of(unchanged.wrong_failed)
-    flips = f"{_count_of(unchanged.flips)} change sides: {with_interval(unchanged.flips)}"
+    flips = f"{_count_of(unchanged.flips)} flip: {with_interval(unchanged.flips)}"
     lines = [f"unchanged: {right} right responses pass, {wrong} wrong ones fail; judged again, {flips}"]
     if unchanged.canaries_right.n or unchanged.canaries_wrong.n:
         passed = f"{_count_of(unchanged.canaries_right)} that are right beyond doubt pass"
@@ -291,10 +291,10 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
     rows.append(_edit_cells(whole))
     screen.table(["", "n", WORDS[family].outcome, "noise", "p", "unfit", "no verdict", "skipped"], rows)
     if unused_edits:
-        screen.text(f"applied to no case that counts: {', '.join(unused_edits)}")
+        screen.text(f"edits without a case that counts: {', '.join(unused_edits)}")
     if small_edits:
         screen.text(
-            "too few cases to be noticed, whatever the judge does (p cannot be below 0.05): "
+            "edits with too few cases to be significant for any judge (p cannot be below 0.05): "
             f"{', '.join(small_edits)}"
         )
     if no_verdict:
@@ -302,10 +302,10 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
 
 
 def _edit_cells(edit_figures: EditFigures) -> list[str]:
-    """The cells of an edit's row, or of the row of a whole family, whose edit is ""."""
+    """Return the cells of an edit's row, or of the row of a whole family, whose edit is ""."""
     p = "-"
     if edit_figures.p is not None:
-        # The blank keeps the digits of a column in line.
+        # The blank keeps the digits of a column aligned.
         mark = "*" if edit_figures.p < figures.SIGNIFICANT else " "
         p = f"{edit_figures.p:.3f}{mark}"
     return [
@@ -325,7 +325,7 @@ def _edit_name(edit_figures: EditFigures) -> str:
 
 
 def _title(family: Family) -> str:
-    """The heading of a family: "Neutral edits: What changes no fact must ..."."""
+    """Return the heading of a family: "Neutral edits: An edit that changes no fact must ..."."""
     name = family.replace("_", " ").capitalize()
     return f"\n{name}: {WORDS[family].meaning}"
 
@@ -333,10 +333,10 @@ def _title(family: Family) -> str:
 def _legend(card: Card) -> str:
     fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
-        f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
-        "p: exact test against it, * below 0.05; of a family, with all edits of each case. In brackets: 95% "
-        "Wilson intervals; of a family, with each case counted once. unfit: the unchanged case was judged "
-        "wrong. skipped: the edit does not apply."
+        f"\nA fault is caught if {fall}. noise: the same for the unchanged case judged again. "
+        "p: exact test against it, * below 0.05; for a family, with all edits of each case. In brackets: 95% "
+        "Wilson intervals; for a family, with each case counted once. unfit: the unchanged case was judged "
+        "incorrectly. skipped: the edit does not apply."
     )
 
 
@@ -344,7 +344,7 @@ def _show_failure(screen: Screen, failure: JudgedTrial) -> None:
     """Print a failure: what was edited, before and after, and what the judge said."""
     trial = failure.trial
     verdict = failure.verdict
-    family: Family = trial.family or "faults"  # of a failure it is never None
+    family: Family = trial.family or "faults"  # never None for a failure
     labels = ""
     if verdict.label:
         labels = f" ({failure.first.label or '-'}, {verdict.label})"
@@ -367,7 +367,7 @@ def _changes(before: Case, after: Case) -> Iterator[str]:
 
 
 def _field_text(case: Case, field_name: str) -> str:
-    """The text of a field; documents are joined with " | "."""
+    """Return the text of a field, joining documents with " | "."""
     if field_name != "context":
         return text_of(getattr(case, field_name), "")
     texts: list[str] = []

@@ -27,16 +27,14 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
 
 LabelFiles = Annotated[
     list[str] | None,
-    typer.Option(
-        "--labels", metavar="FILE", help="People's labels; repeatable, for those of several people."
-    ),
+    typer.Option("--labels", metavar="FILE", help="People's labels; repeatable, one file per person."),
 ]
 FeedbackKey = Annotated[
     str | None,
     typer.Option(
         "--feedback",
         metavar="KEY",
-        help="With --sample: the labels are the feedback of this key on the runs in LangSmith.",
+        help="With --sample: take the labels from the feedback with this key on the LangSmith runs.",
     ),
 ]
 RandomSample = Annotated[
@@ -50,7 +48,7 @@ RatedJudge = Annotated[
         "-j",
         metavar="NAME",
         autocompletion=options.complete_judge,
-        help="With --random: the judge. Default: the only one.",
+        help="With --random: the judge. Default: the only judge.",
     ),
 ]
 
@@ -67,7 +65,7 @@ def rate(
 ) -> None:
     """Estimate how many answers people would call grounded.
 
-    A judge's own pass rate is not that number. Labels of a drawn sample correct it.
+    A judge's own pass rate is not that number. Labels on a drawn sample correct it.
 
     Exit status: 0; 1 if a line could not be read; 2 if there is no estimate.
     """
@@ -95,20 +93,20 @@ def rate(
 def _check_sources(
     labels: list[str] | None, feedback: str | None, sample: str | None, judge: str | None, *, random: bool
 ) -> None:
-    """Exit if it is not clear where labels come from, or how the labelled rows were chosen."""
+    """Exit unless it is clear where labels come from, and how the labelled rows were chosen."""
     if not sample and not random:
         fail(
-            "how were the labelled rows chosen? add --sample FILE, which `groundjudge label` wrote, or "
-            "--random if the rows were drawn at random"
+            "say how the labelled rows were chosen: add --sample FILE, as written by `groundjudge label`, or "
+            "--random if they were drawn at random"
         )
     if not labels and not (feedback and sample):
         fail("add --labels FILE, or --sample FILE and --feedback KEY")
     if labels and feedback:
-        fail("--labels and --feedback are two sources of labels: leave one out")
+        fail("--labels and --feedback are two sources of labels: omit one")
     if sample and random:
-        fail("--sample and --random contradict each other: leave one out")
+        fail("--sample and --random contradict each other: omit one")
     if sample and judge:
-        fail("--judge: the sample says whose verdicts it was drawn by: leave it out")
+        fail("--judge: the sample already names the judge: omit the option")
 
 
 def _read_labels(
@@ -120,7 +118,7 @@ def _read_labels(
 
 
 def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
-    """Print the rate, and beside it what the judge and the labels say by themselves."""
+    """Print the rate, next to what the judge alone and the labels alone say."""
     screen.text(heading=f"{true_rate.judge}: grounded answers among {true_rate.rows:,}")
     n_labels = true_rate.rate.n
     rows = [
@@ -130,16 +128,16 @@ def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
     for pass_rate in true_rate.own:
         rows.append([f"{_short_signature(pass_rate.signature)} passes", with_interval(pass_rate.passed)])
     screen.table(["", "share [95%]"], rows)
-    # How many labels would be needed to know as much without the judge.
+    # How many labels alone would give the same precision.
     gain = "the judge added nothing to the labels"
     if true_rate.worth > n_labels:
         gain = f"the judge makes {n_labels:,} labels as good as {true_rate.worth:,}"
-    screen.text(gain, f"an interval of ±0.03 takes about {true_rate.needed:,} labels")
+    screen.text(gain, f"an interval of ±0.03 needs about {true_rate.needed:,} labels")
     if true_rate.cannot_tell:
         low, high = true_rate.bounds
         screen.text(
-            f"people could not tell: {true_rate.cannot_tell:.3f} of the rows; "
-            f"the rate if none or all of these are grounded: {as_text(low)} to {as_text(high)}"
+            f"people could not tell for {true_rate.cannot_tell:.3f} of the rows; "
+            f"the rate is {as_text(low)} if none of these are grounded, {as_text(high)} if all are"
         )
     screen.text(*people_lines(true_rate.people))
 
@@ -151,15 +149,15 @@ def _short_signature(signature: str) -> str:
 
 
 def _rate_notes(true_rate: TrueRate) -> list[str]:
-    """Make notes on drawn rows without a label, and on rows that came or went since the draw."""
+    """Make notes on drawn rows without a label, and on rows added or removed since the draw."""
     notes: list[str] = []
     if true_rate.n_unlabelled:
         notes.append(
-            f"{true_rate.n_unlabelled} drawn rows have no label yet: the rate takes them to be as the others"
+            f"{true_rate.n_unlabelled} drawn rows have no label yet: the rate assumes they are like others"
         )
     if true_rate.n_verdicts != true_rate.rows:
         notes.append(
-            f"the sample was drawn from {true_rate.rows:,} rows, and there are verdicts on "
-            f"{true_rate.n_verdicts:,}: the rate is of those at the time of the draw"
+            f"the sample was drawn from {true_rate.rows:,} rows, but there are now verdicts on "
+            f"{true_rate.n_verdicts:,}: the rate is for the rows at the time of the draw"
         )
     return notes

@@ -1,4 +1,4 @@
-"""The labelled cases of a probe: those that come with the library, or a file or list of your own."""
+"""The labelled cases of a probe: those that come with the library, or your own file or list."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from groundjudge.runs.run import Row, case_of
 
 FOLDER = Path(__file__).parent / "cases"
 
-# What `expect` or `label` can be in a row, true and false included, and whether the response is right.
+# The values of `expect` or `label`, including true and false, and whether the response is right.
 EXPECTED: Mapping[object, bool] = {"pass": True, "fail": False, 1: True, 0: False}
 
-# The fields that can back a response.
+# The fields that can support a response.
 BACKING = frozenset({"context", "reference", "profile", "conversation", "answers"})
 
 
@@ -27,12 +27,12 @@ class ProbeError(GroundjudgeError):
     """A judge cannot be probed, or the card of a probe cannot be read."""
 
     codes: ClassVar[Mapping[str, str]] = {
-        "bad_card": "The file was not written by `groundjudge probe --card`. Pass such a file.",
-        "bad_case": "A row of `--cases` is unreadable, has no `expect` or an id twice. Correct that row.",
-        "no_cases": "No case of the library has your judge's inputs. Pass yours: `--cases own.jsonl`.",
-        "no_edit": "`--without` names an edit that does not exist. Use a name from the message's list.",
-        "no_source": "The prompt shows nothing that could back a response. Probe another judge.",
-        "no_verdict": "No judging gave a verdict. Look up the first error, which the message quotes.",
+        "bad_card": "The file was not written by `groundjudge probe --card`. Pass a file that was.",
+        "bad_case": "A row of `--cases` is unreadable, has no `expect`, or repeats an id. Correct that row.",
+        "no_cases": "No case of the library has your judge's inputs. Pass your own: `--cases own.jsonl`.",
+        "no_edit": "`--without` names an edit that does not exist. Use a name listed in the message.",
+        "no_source": "The prompt shows nothing that could support a response. Probe another judge.",
+        "no_verdict": "No case got a verdict. Look up the first error, which the message quotes.",
         "nothing_fails": "No case is labelled `fail`. Add some: attacks need wrong responses.",
         "nothing_passes": "No case is labelled `pass`. Add some: edits need right responses.",
     }
@@ -45,7 +45,7 @@ class ProbeCase:
     Attributes:
         case: the case, with an id.
         is_right: whether its response is right.
-        is_canary: whether nobody could fail it, or nobody could pass it.
+        is_canary: whether no one could fail it, or no one could pass it.
     """
 
     case: Case
@@ -59,7 +59,7 @@ class ProbeCase:
 
 
 def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
-    """The labelled cases that a judge is probed with: those in the rows, or without any the library's own.
+    """Return the labelled cases to probe a judge with: those in the rows, or else the library's own.
 
     Raises:
         ProbeError: `no_source`, `no_cases`, `nothing_passes`, `nothing_fails`, or as for the functions below.
@@ -68,8 +68,8 @@ def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
     if BACKING.isdisjoint(shown_fields):
         names = ", ".join(prompt_input.name for prompt_input in rubric.inputs)
         message = (
-            f"{rubric.name} shows only {names}: a probe edits facts that something backs, so the prompt must "
-            "show one of context, reference, profile, conversation and answers"
+            f"{rubric.name} shows only {names}: a probe edits supported facts, so the prompt must show "
+            "context, reference, profile, conversation or answers"
         )
         raise ProbeError("no_source", message, rubric.name)
     cases = built_in_cases(rubric) if rows is None else labelled_cases(rows)
@@ -84,7 +84,7 @@ def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
 
 
 def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
-    """The library's own cases for a judge: those of its name, or the first set that has all its inputs.
+    """Return the library's own cases for a judge: those with its name, or the first set with all its inputs.
 
     Raises:
         ProbeError: `no_cases`: no set has them all.
@@ -96,14 +96,14 @@ def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
             return cases
     required = ", ".join(prompt_input.name for prompt_input in rubric.inputs if prompt_input.required)
     message = (
-        f"{rubric.name}: no set of cases that comes with groundjudge has all of its inputs ({required}): "
-        "pass cases of your own, each with its inputs and expect, pass or fail (--cases FILE)"
+        f"{rubric.name}: none of groundjudge's own sets of cases has all of its inputs ({required}): "
+        "pass your own cases, each with these inputs and expect, pass or fail (--cases FILE)"
     )
     raise ProbeError("no_cases", message, rubric.name)
 
 
 def labelled_cases(rows: Iterable[Row]) -> list[ProbeCase]:
-    """Labelled cases from rows.
+    """Make labelled cases from rows.
 
     Raises:
         ProbeError: `bad_case`: a row cannot be read, has no label, or an id appears twice.
@@ -125,7 +125,7 @@ def _labelled_case(row: Row, number: int) -> ProbeCase:
         raise ProbeError("bad_case", f"row {number} of the cases: {error.message}", error.subject) from error
     label: Any = case.metadata.get("expect", case.metadata.get("label"))
     is_right: bool | None = None
-    if isinstance(label, str | bool | int | float):  # a list or a mapping has no hash
+    if isinstance(label, str | bool | int | float):  # a list or a mapping is not hashable
         is_right = EXPECTED.get(label)
     if is_right is None:
         message = f"{case.id}: expect must be pass or fail (or label 1 or 0), not {label!r}"

@@ -1,4 +1,4 @@
-"""An edit of a case: a pure function, and which judges it makes sense for."""
+"""An edit of a case: a pure function, and the judges that it makes sense for."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from groundjudge.text.numbers import numbers
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.words import words
 
-# Edits a case; None where the edit does not apply, or might not do what it claims.
+# Edits a case; None if the edit does not apply, or might not do what it claims.
 Function: TypeAlias = Callable[[Case], Case | None]
 
-# What edits and attacks add to a case, by language; {verdict} is the best verdict in the judge's format.
+# The texts that edits and attacks add, by language; {verdict} is the best verdict in the judge's format.
 TEXTS = Path(__file__).with_name("texts.json")
 
 CHINESE = compile_when_used("[\u4e00-\u9fff]")
@@ -33,7 +33,7 @@ class Edit(NamedTuple):
     Attributes:
         apply: edits a case.
         needs: the traits that a judge must have: the fields that it shows; "sentences" if it rates each
-            sentence; "passes_without_claims" as its prompt file says.
+            sentence; "passes_without_claims" if its prompt file says so.
         unless: the traits that it must not have, because its prompt rates the edit differently.
     """
 
@@ -42,7 +42,7 @@ class Edit(NamedTuple):
     unless: str = ""
 
     def suits(self, rubric: Rubric) -> bool:
-        """Whether the edit makes sense for a judge."""
+        """Say whether the edit makes sense for a judge."""
         traits = {prompt_input.field for prompt_input in rubric.inputs}
         if rubric.format.parts_are_sentences:
             traits.add("sentences")
@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 
 def suitable_edits(edits: Mapping[str, Edit], rubric: Rubric) -> dict[str, Function]:
-    """The edits of a table that make sense for a judge."""
+    """Return the edits of a table that make sense for a judge."""
     return {name: edit.apply for name, edit in edits.items() if edit.suits(rubric)}
 
 
@@ -62,18 +62,18 @@ def _texts_by_language() -> Mapping[str, Mapping[str, Sequence[str]]]:
 
 
 def texts_of(name: str, case: Case) -> Sequence[str]:
-    """The texts of a name in the language of the response, from `TEXTS`."""
+    """Return the texts with a name in the response's language, from `TEXTS`."""
     language = "chinese" if CHINESE.search(case.response_text) else "english"
     return _texts_by_language()[language][name]
 
 
 def text_in_language(name: str, case: Case) -> str:
-    """The only text of a name."""
+    """Return the only text with a name."""
     return texts_of(name, case)[0]
 
 
 def backing_text(case: Case) -> str:
-    """All that can back a response: documents, reference, profile, conversation and real answers."""
+    """Return all that can support a response: documents, reference, profile, conversation, real answers."""
     texts = [f"{document.title}\n{document.content}" for document in case.context or ()]
     for text in (case.reference, case.profile, text_of(case.conversation, ""), *(case.answers or ())):
         if text:
@@ -82,15 +82,15 @@ def backing_text(case: Case) -> str:
 
 
 def all_text(case: Case) -> str:
-    """All text of a case."""
+    """Return all text of a case."""
     texts = [text_of(case.query, ""), backing_text(case), case.agent_name or "", case.response_text]
     return "\n".join(texts)
 
 
 def with_response(case: Case, text: str | None) -> Case | None:
-    """The case with another response; of messages, the assistant's last one with text is replaced.
+    """Return the case with another response; in messages, the assistant's last one with text is replaced.
 
-    None if there is no text, or if it is the response.
+    None if there is no text, or if it equals the response.
     """
     if not text or text == case.response_text:
         return None
@@ -98,7 +98,7 @@ def with_response(case: Case, text: str | None) -> Case | None:
 
 
 def with_user_text(field: Literal["query", "conversation"], case: Case, text: str) -> Case | None:
-    """The case with text added to what the user said last, in the query or in the conversation."""
+    """Return the case with text added to what the user said last, in the query or the conversation."""
     value: str | tuple[Message, ...] | None = getattr(case, field)
     if not value:
         return None
@@ -110,7 +110,7 @@ def with_user_text(field: Literal["query", "conversation"], case: Case, text: st
 
 
 def with_document_text(case: Case, text: str) -> Case | None:
-    """The case with text added to its last document."""
+    """Return the case with text added to its last document."""
     if not case.context:
         return None
     last = case.context[-1]
@@ -119,7 +119,7 @@ def with_document_text(case: Case, text: str) -> Case | None:
 
 
 def with_unrelated_sentence(name: str, case: Case) -> Case | None:
-    """The case with one more sentence in its response, about something that the case does not mention."""
+    """Add a sentence to the response about something that the case does not mention."""
     sentence = unrelated_text(name, case)
     if sentence is None:
         return None
@@ -128,7 +128,7 @@ def with_unrelated_sentence(name: str, case: Case) -> Case | None:
 
 
 def unrelated_text(name: str, case: Case) -> str | None:
-    """The first text of a name that has no number, and hardly a content word, in common with a case."""
+    """Return the first text with a name that shares no number, and hardly any content word, with a case."""
     case_text = all_text(case)
     case_words = _content_words(case_text)
     case_numbers = set(numbers(case_text))
@@ -141,7 +141,7 @@ def unrelated_text(name: str, case: Case) -> str | None:
 
 
 def stated_share(text: str, source: str) -> float:
-    """The share of a text's content words that a source has."""
+    """Return the share of a text's content words that a source has."""
     text_words = _content_words(text)
     if not text_words:
         return 0.0
@@ -156,7 +156,7 @@ def _content_words(text: str) -> frozenset[str]:
 def _with_text(
     value: str | tuple[Message, ...] | None, role: str, text: str
 ) -> str | tuple[Message, ...] | None:
-    """A value with another text: of messages the last one of that role with a text has it, or the last."""
+    """Replace the text of a value: in messages, that of the role's last one with text, or of the last."""
     if value is None or isinstance(value, str):
         return text
     place = len(value) - 1

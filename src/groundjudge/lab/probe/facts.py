@@ -1,8 +1,8 @@
 """Facts and names of a response, each exchanged for one that no text of the case has.
 
-Every exchange takes the response, what backs it, and all text of the case, and returns the edited response,
-or None: a fact that nothing backs, that a bound makes elastic ("up to 5"), or that belongs to a range is
-left alone, because exchanging it might not change what is true. When in doubt, a fact is left alone.
+Every exchange takes the response, its backing, and all text of the case, and returns the edited response or
+None: a fact is left alone if nothing backs it, if a bound makes it elastic ("up to 5"), or if it belongs to a
+range, because exchanging it might not change what is true. When in doubt, a fact is left alone.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _UNITS = (
 
 
 def _neighbouring_units() -> dict[str, str]:
-    """Units, each with a neighbour of its kind: the larger one, or of the largest the one before it."""
+    """Units, each with a neighbour of its kind: the next larger or, for the largest, the one before it."""
     neighbours: dict[str, str] = {}
-    # A unit in several rows, such as pounds, has the neighbour of the first of them, which is set last.
+    # A unit in several rows, such as pounds, has its neighbour from the first row, which is set last.
     for kind in reversed(_UNITS.split(";")):
         units = kind.split()
         for smaller, larger in pairwise(units):
@@ -52,10 +52,10 @@ def _neighbouring_units() -> dict[str, str]:
 
 UNITS: Mapping[str, str] = _neighbouring_units()
 
-# Signs before a fact that are searched for what makes it elastic, and after it for the end of a range.
+# Characters to search before a fact for what makes it elastic, and after it for the end of a range.
 MAX_BOUND = 24
 
-# Digits of a number that floating point holds exactly.
+# Digits of a number that floating point represents exactly.
 MAX_NUMBER = 15
 
 _WORDS = "two three four five six seven eight nine ten eleven twelve"
@@ -64,7 +64,7 @@ _ANY_WORD = "|".join(_NUMBER_WORDS)
 _ANY_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _ANY_MONTH = "|".join(MONTHS)
 
-# A word of these anywhere near is enough: a fact too many that is left alone does no harm.
+# One of these words anywhere near is enough: leaving too many facts alone does no harm.
 _BOUND_BEFORE = compile_when_used(
     rf"""\b(?: up | least | most | over | under | within | below | above | after | before | than | or | from
            | to | by | between | about | around | roughly | nearly | almost | minimum | maximum | since
@@ -101,7 +101,7 @@ _RANGE_OF_DATES = compile_when_used(
 )
 
 
-# Names that are remembered: a long response has the same ones again and again.
+# Names to remember: a long response repeats the same ones.
 MAX_KEPT = 256
 STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
 SURNAMES = ("欧阳", "司马", "诸葛", "上官", "夏侯", "慕容")
@@ -120,7 +120,7 @@ _KINDS = (
     " Centre Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley"
     " Mill Farm Desk Office Building Line Inc Ltd Company University College Bank"
 )
-# Words that say what a name is the name of: they stay.
+# Words that say what a name refers to: they stay.
 KINDS = frozenset(_KINDS.split())
 
 _CAPITALIZED = "[A-Z][a-z][A-Za-z]*"
@@ -129,7 +129,7 @@ _RUN = compile_when_used(
 )
 _STARTS = compile_when_used(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
 _NATIONALITY = compile_when_used(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
-# A Chinese surname and a given name before a title; without a title, two signs may begin any word.
+# A Chinese surname and a given name before a title; without a title, two characters may begin any word.
 _PERSON = compile_when_used(
     r"(?<![行国])[林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭陆许何徐孙郭赵陈刘杨吴王李张朱胡周高马苏叶程方]"
     r"[\u4e00-\u9fff]{0,2}?"
@@ -138,7 +138,7 @@ _PERSON = compile_when_used(
 
 
 def number(response: str, backing: str, case_text: str) -> str | None:
-    """Another number in place of a backed one."""
+    """Replace a backed number by another one."""
     backed_numbers = set(numbers(backing))
     case_numbers = set(numbers(case_text))
     for match in _NUMBER.finditer(response):
@@ -153,7 +153,7 @@ def number(response: str, backing: str, case_text: str) -> str | None:
 
 
 def unit(response: str, backing: str, case_text: str) -> str | None:
-    """Another unit behind a backed number."""
+    """Replace the unit after a backed number."""
     solid_backing = re.sub(r"[\s-]", "", backing)
     for match in _MEASURE.finditer(response):
         new_unit = UNITS[match["unit"]]
@@ -167,7 +167,7 @@ def unit(response: str, backing: str, case_text: str) -> str | None:
 
 
 def date(response: str, backing: str, case_text: str) -> str | None:
-    """Another weekday, month, day, year or time of day in place of a backed one."""
+    """Replace a backed weekday, month, day, year or time of day by another one."""
     kinds: list[tuple[LazyPattern, Sequence[str]]] = []
     for date_names in _NAMES_OF_DATES:
         if not _has_range(date_names, case_text):
@@ -184,7 +184,7 @@ def date(response: str, backing: str, case_text: str) -> str | None:
 
 
 def name(response: str, backing: str, case_text: str) -> str | None:
-    """Another name in place of a backed one, wherever the response has it."""
+    """Replace a backed name by another one, wherever the response has it."""
     for english_name in _names_inside_sentences(response, backing):
         return _rename(response, english_name, case_text)
     for match in _PERSON.finditer(response):
@@ -201,7 +201,7 @@ def _with_other_surname(response: str, person: str, case_text: str) -> str | Non
 
 
 def backed_names(sentence: str, backing: str) -> list[re.Match[str]]:
-    """The backed names of a sentence, in order."""
+    """Return the backed names of a sentence, in order."""
     english_names = [match for match in _RUN.finditer(sentence) if _is_name(match[0], backing)]
     if english_names:
         return english_names
@@ -209,7 +209,7 @@ def backed_names(sentence: str, backing: str) -> list[re.Match[str]]:
 
 
 def _any_of(date_names: Iterable[str]) -> LazyPattern:
-    """Any of the names; "May" only behind a day or a preposition."""
+    """Match any of the names; "May" only after a day or a preposition."""
     alternatives: list[str] = []
     for date_name in date_names:
         if date_name == "May":
@@ -220,11 +220,11 @@ def _any_of(date_names: Iterable[str]) -> LazyPattern:
 
 
 def _other_dates(match: re.Match[str], date_names: Sequence[str]) -> list[str]:
-    """Dates of the same kind, in the order in which they are tried.
+    """Return dates of the same kind, in the order in which to try them.
 
     Args:
         match: the date.
-        date_names: the names that it is one of; () for a date in digits.
+        date_names: the names that it belongs to; () for a date in digits.
     """
     if date_names:
         place = date_names.index(match[0])
@@ -237,7 +237,7 @@ def _other_dates(match: re.Match[str], date_names: Sequence[str]) -> list[str]:
 
 
 def _has_range(date_names: Sequence[str], text: str) -> bool:
-    """Whether a text has a range of the names: any of them may lie in it."""
+    """Say whether a text has a range of the names, which may contain any of them."""
     any_name = "|".join(date_names)
     between = r"s?\s*(?:to|through|until|till|and|or|[-–—~]|至|到)\s*\D{0,30}?\d*\s?"
     if re.search(rf"(?:{any_name}){between}(?:{any_name})", text):
@@ -246,7 +246,7 @@ def _has_range(date_names: Sequence[str], text: str) -> bool:
 
 
 def _is_elastic(match: re.Match[str]) -> bool:
-    """Whether what stands around a fact makes it a bound, an end of a range or a label."""
+    """Say whether the text around a fact makes it a bound, an end of a range or a label."""
     start = max(0, match.start() - MAX_BOUND)
     before = match.string[start : match.start()]
     if _BOUND_BEFORE.search(before):
@@ -255,7 +255,7 @@ def _is_elastic(match: re.Match[str]) -> bool:
 
 
 def _other_number(match: re.Match[str], case_numbers: set[str]) -> str | None:
-    """A larger number that the case does not have; of words the second larger one."""
+    """Return a larger number that the case does not have; for words, the second larger one."""
     if match["word"]:
         value = _NUMBER_WORDS[match["word"]]
         larger_words: list[str] = []
@@ -272,7 +272,7 @@ def _other_number(match: re.Match[str], case_numbers: set[str]) -> str | None:
 
 
 def _larger_numbers(digits: str) -> Iterator[str]:
-    """Numbers clearly larger than this one, written alike; none for 0 and 1."""
+    """Return clearly larger numbers in the same notation; none for 0 and 1."""
     places = len(digits.partition(".")[2])
     value = round(float(digits.replace(",", "")) * 10**places)
     if value <= 1:
@@ -288,7 +288,7 @@ def _replace_match(match: re.Match[str], replacement: str) -> str:
 
 
 def _names_inside_sentences(response: str, backing: str) -> Iterator[str]:
-    """The backed names of an English text that do not open a sentence: there, any word has a capital."""
+    """Yield the backed names of an English text, except at the start of a sentence."""
     for match in _RUN.finditer(response):
         before = response[: match.start()]
         after = response[match.end() :]
@@ -299,19 +299,19 @@ def _names_inside_sentences(response: str, backing: str) -> Iterator[str]:
 
 @lru_cache(MAX_KEPT)
 def _is_name(run: str, backing: str) -> bool:
-    """Whether a run of words with capitals is a name that the backing has."""
+    """Say whether a run of capitalised words is a name that the backing has."""
     words = run.split()
     if NO_NAMES.intersection(words) or KINDS.issuperset(words):
         return False
     if len(words) == 1 and _NATIONALITY.search(run):
         return False
-    # Where the backing has it in small letters too, it is an ordinary word.
+    # If the backing also has it in lower case, it is an ordinary word.
     in_any_case = rf"(?<![\w-])({re.escape(run)}|{re.escape(run.lower())})(?![\w-])"
     return set(re.findall(in_any_case, backing)) == {run}
 
 
 def _rename(response: str, old_name: str, case_text: str) -> str | None:
-    """The response with a name, and each of its parts, replaced by names that the text does not have."""
+    """Replace a name in the response, and each of its parts, by names that the text does not have."""
     new_names = [stranger for stranger in STRANGERS if stranger not in case_text]
     old_parts: list[str] = []
     for word in old_name.split():

@@ -1,6 +1,6 @@
 """Edits that make a right response wrong: a judge must notice each of them.
 
-They are deterministic and rather leave a case alone than make an edit of doubtful effect.
+They are deterministic, and leave a case alone rather than make an edit of doubtful effect.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from groundjudge.text.negations import negated_at
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import Span, sentences
 
-# The share of a sentence's words that must be backed before it is taken for a statement of fact.
+# The share of a sentence's words that must be backed for it to count as a statement of fact.
 MIN_STATED = 0.5
 
-# Words of quantity or frequency, each with one that claims more.
+# Words of quantity or frequency, each with a stronger one.
 HEDGES: Mapping[str, str] = {
     r"\b(?<!for )(?:[Ss]ome|(?<!the )[Mm]ost)(?! (?:times|days|hours|weeks|months|years|about|is)\b)"
     r"(?= (?:of|(?:[a-z]+ )?[a-z-]+s\b))": "all",
@@ -31,7 +31,7 @@ HEDGES: Mapping[str, str] = {
 }
 _ALL = compile_when_used(r"\b(?:all|always)\b|所有|全部|总是", re.IGNORECASE)
 
-# What must not be before the verb that is negated: the verb might not be the main one.
+# What must not precede the verb to negate: the verb might not be the main one.
 _HINDERS = compile_when_used(
     r"\b(?:which|that|who|whose|if|unless|when|where|while|because|although|though|whether|as|since|how|what|than"
     r"|before|after|until|not|never)\b|[,;:?!？]"
@@ -46,9 +46,9 @@ _VERB = compile_when_used(
     r"|(?<![不没无可有所的])(?:可以|需要|必须|允许|提供|包括|包含|属于|接受|位于)(?![的者商以]|是)"
 )
 _DENIABLE = "is|are|was|were|does|do|did|has|have|should|must"
-# What a denial may be about, so that the sentence without it would mean little.
+# Words after a denial for which the sentence without it would mean little.
 _NOT_THESE = "only|yet|just|all|every|always|necessarily|hesitate|worry|mind|know|sure"
-# Denials, each with the text that takes its place.
+# Denials, each with the text that replaces it.
 _DENIALS: Mapping[str, str] = {
     rf"\b({_DENIABLE}|may|will|can) not(?! (?:{_NOT_THESE}))(?=\s)": r"\1",
     rf"\b({_DENIABLE})n['’]t(?! (?:{_NOT_THESE}))(?= )": r"\1",
@@ -57,13 +57,13 @@ _DENIALS: Mapping[str, str] = {
     "不得|不可(?!以)": "可以",
 }
 
-# How a response begins that sets something right.
+# How a response that corrects something begins.
 _DENIES = compile_when_used(
     r"\W*(?:(?:no|nope|not|never|nonsense|you(?: a|')re mistaken|wrong)\b"
     "|不|没有|哪|才不|错了|谁说|[你您][记弄搞]错)",
     re.IGNORECASE,
 )
-# What is between two names where one of them does something to the other.
+# What is between two names when one of them does something to the other.
 _ACTION_BETWEEN = compile_when_used(
     r"^\s(?:[a-z]+\s){0,2}(?:teaches|taught|hired|hires|sold|sells|gave|lent|lends|beat|defeated|trains|trained|coaches"
     r"|coached|replaced|replaces|succeeded|informs|supervises|helps|helped|paid|invites|invited|asked|asks|told)"
@@ -74,13 +74,13 @@ _ACTION_BETWEEN = compile_when_used(
 
 
 def fact_exchanged(exchange: facts.Exchange, case: Case) -> Case | None:
-    """A fact of the response exchanged."""
+    """Exchange a fact of the response."""
     new_response = exchange(case.response_text, edit.backing_text(case), edit.all_text(case))
     return with_response(case, new_response)
 
 
 def sentence_edited(exchange: facts.Exchange, case: Case) -> Case | None:
-    """The first sentence edited that states something backed and can be."""
+    """Edit the first sentence that states something backed and can be edited."""
     response = case.response_text
     source = edit.backing_text(case)
     case_text = edit.all_text(case)
@@ -95,7 +95,7 @@ def sentence_edited(exchange: facts.Exchange, case: Case) -> Case | None:
 
 
 def negation_added(sentence: str, _: str, __: str) -> str | None:
-    """The sentence with its first verb negated; None if that may not be the main verb."""
+    """Negate the first verb of a sentence; None if it may not be the main verb."""
     verb = _VERB.search(sentence)
     if verb is None or negated_at(sentence):
         return None
@@ -106,9 +106,9 @@ def negation_added(sentence: str, _: str, __: str) -> str | None:
 
 
 def negation_removed(sentence: str, _: str, __: str) -> str | None:
-    """The sentence without its only negation."""
+    """Remove the only negation of a sentence."""
     if len(negated_at(sentence)) != 1:
-        return None  # of two, one may undo the other
+        return None  # with two, one may undo the other
     if re.search(r"\bif\b|如果|若", sentence):
         return None  # under a condition, both sentences may be true
     for pattern, replacement in _DENIALS.items():
@@ -119,7 +119,7 @@ def negation_removed(sentence: str, _: str, __: str) -> str | None:
 
 
 def some_made_all(sentence: str, source: str, _: str) -> str | None:
-    """A part made the whole: some, most, usually -> all, always. The source must have the very word."""
+    """Turn a part into the whole: some, most, usually -> all, always. The source must have the same word."""
     if _ALL.search(sentence):
         return None
     for pattern, whole in HEDGES.items():
@@ -132,7 +132,7 @@ def some_made_all(sentence: str, source: str, _: str) -> str | None:
 
 
 def roles_exchanged(sentence: str, source: str, _: str) -> str | None:
-    """The sentence with two names in each other's place, if one does something to the other."""
+    """Swap two names in a sentence if one does something to the other."""
     for first, second in pairwise(facts.backed_names(sentence, source)):
         between = sentence[first.end() : second.start()]
         if first[0] != second[0] and _ACTION_BETWEEN.search(between):
@@ -141,7 +141,7 @@ def roles_exchanged(sentence: str, source: str, _: str) -> str | None:
 
 
 def tool_result_contradicted(case: Case) -> Case | None:
-    """A number or time that only tool results have, exchanged in the response."""
+    """Exchange a number or time of the response that only tool results have."""
     tool_results: list[Document] = []
     other_documents: list[Document] = []
     for document in case.context or ():
@@ -160,12 +160,12 @@ def tool_result_contradicted(case: Case) -> Case | None:
 
 
 def another_answer(case: Case) -> Case | None:
-    """The answer to another question in place of the response."""
+    """Replace the response by the answer to another question."""
     return with_response(case, edit.unrelated_text("elsewhere", case))
 
 
 def premise_followed(case: Case) -> Case | None:
-    """Agreement in place of a response that sets a false premise right."""
+    """Replace a response that corrects a false premise by agreement."""
     has_question = re.search(r"[?？]", text_of(case.conversation, "user"))
     if not has_question or not _DENIES.match(case.response_text):
         return None
@@ -173,20 +173,20 @@ def premise_followed(case: Case) -> Case | None:
 
 
 def profile_changed(case: Case) -> Case | None:
-    """A fact of the profile exchanged, so that the response contradicts it."""
+    """Exchange a fact of the profile, so that the response contradicts it."""
     profile = case.profile or ""
     other_backing = edit.backing_text(case.replace(profile=None))
     case_text = edit.all_text(case)
     for exchange in (facts.number, facts.date, facts.unit, facts.name):
         new_profile = exchange(profile, case.response_text, case_text)
-        # A fact that the conversation backs too would still be right.
+        # A fact that the conversation also backs would still be right.
         if new_profile and not exchange(profile, other_backing, case_text):
             return case.replace(profile=new_profile)
     return None
 
 
 def needed_sentence_removed(case: Case) -> Case | None:
-    """The sentence of the passage that has most of the query and of the reference left out."""
+    """Remove the sentence of the passage that has most in common with the query and the reference."""
     response = case.response_text
     spans = sentences(response)
     if len(spans) < 2:  # noqa: PLR2004  a passage must be left
@@ -206,7 +206,7 @@ def needed_sentence_removed(case: Case) -> Case | None:
     return with_response(case, f"{before}{between}{after}".strip())
 
 
-# The edits by name. Courtesy, order and form are not theirs: see `neutral_edits`.
+# The edits by name. For courtesy, order and form see `neutral_edits`.
 EDITS: Mapping[str, Edit] = {
     "number": Edit(partial(fact_exchanged, facts.number)),
     "unit": Edit(partial(fact_exchanged, facts.unit)),

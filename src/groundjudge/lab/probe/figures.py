@@ -21,7 +21,7 @@ from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, __version__, deciding_score
 
-# How far the score must drop where one wrong fact among several need not fail a case.
+# How far the score must drop if one wrong fact among several need not fail a case.
 MIN_DROP = 0.05
 
 SIGNIFICANT = 0.05
@@ -34,13 +34,14 @@ class EditFigures(Frozen):
         family: the family of the edit.
         edit: its name; "" for the whole family.
         rate: the share of edited cases whose fault was caught (faults), whose verdict moved
-            (neutral_edits), or that fooled the judge (attacks). The interval of a family takes the
+            (neutral_edits), or that fooled the judge (attacks). The interval of a family counts the
             edits of one case as one observation.
-        noise: the share for which the same can be said of the second judging of the unchanged case.
-        p: of an exact test of `rate` against `noise`; None without observations. It compares all edits of a
-            case with the second judging of that case; for a single edit it is McNemar's. See `many_to_one`.
+        noise: the share for which the same is true of the second judging of the unchanged case.
+        p: the p of an exact test of `rate` against `noise`; None without observations. It compares all edits
+            of a case with the second judging of that case; for a single edit it is McNemar's. See
+            `many_to_one`.
         n_skipped: cases to which the edit does not apply.
-        n_unfit: edited cases that are not counted, as the judge's verdict on the unchanged case is wrong or
+        n_unfit: edited cases that are not counted because the verdict on the unchanged case is wrong or
             missing: what does not pass cannot fall, and what passes cannot rise.
         no_verdict: edited cases without a verdict, by the code of the error; they are not counted either.
     """
@@ -56,10 +57,10 @@ class EditFigures(Frozen):
 
     @property
     def is_too_few(self) -> bool:
-        """Whether a single edit has so few cases that `p` could not be below 0.05, whatever the judge did."""
+        """Whether a single edit has too few cases for `p` to be below 0.05 with any judge."""
         if not self.edit:
             return False
-        # The best that a judge could do: each case without noise is caught, moved or fooled.
+        # The strongest result: each case without noise is caught, moved or fooled.
         n_without_noise = self.noise.n - round((self.noise.value or 0) * self.noise.n)
         p = many_to_one([([True], False)] * n_without_noise)
         return p is None or p >= SIGNIFICANT
@@ -69,11 +70,11 @@ class Unchanged(Frozen):
     """The verdicts on unchanged cases.
 
     Attributes:
-        right_passed: of right responses, how many pass.
-        wrong_failed: of wrong responses, how many fail.
-        flips: of all cases with two verdicts, how many pass once and fail once: the judge's own noise.
-        canaries_right: of the cases that nobody could fail, how many pass both times.
-        canaries_wrong: of the cases that nobody could pass, how many fail both times.
+        right_passed: the share of right responses that pass.
+        wrong_failed: the share of wrong responses that fail.
+        flips: the share of cases with two verdicts that pass once and fail once: the judge's own noise.
+        canaries_right: the share of cases no one could fail that pass both times.
+        canaries_wrong: the share of cases no one could pass that fail both times.
         no_verdict: judgings without a verdict, by the code of the error.
     """
 
@@ -86,25 +87,25 @@ class Unchanged(Frozen):
 
 
 class Card(Frozen):
-    """All figures of a probe, and what they are quoted with.
+    """All figures of a probe, and what to quote with them.
 
     Attributes:
         judge: the judge's name.
-        signature: judge, prompt, model and library, as every verdict has it.
+        signature: judge, prompt, model and library, as in every verdict.
         model: the model's name.
-        prompt: which prompt was used.
+        prompt: the prompt that was used.
         library: the version of groundjudge.
         date: the day of the probe, as in 2030-01-31.
-        threshold: on the score: a verdict passes if its deciding score reaches it.
+        threshold: a verdict passes if its deciding score reaches it.
         graded: whether a fault is caught if the score drops by `MIN_DROP`; otherwise the case must no
             longer pass.
         cases: a hash of cases and labels.
-        n_right: cases with a right response.
-        n_wrong: cases with a wrong response.
+        n_right: the number of cases with a right response.
+        n_wrong: the number of cases with a wrong response.
         unchanged: the verdicts on unchanged cases.
         families: one for each family.
         edits: one for each edit.
-        limits: what the figures are to be read with, by the model; "" if it says nothing.
+        limits: the model's caveats for reading the figures; "" if it has none.
     """
 
     judge: str
@@ -124,7 +125,7 @@ class Card(Frozen):
     limits: str = ""
 
     def family(self, name: Family) -> EditFigures:
-        """The figures of a family."""
+        """Return the figures of a family."""
         return next(figures for figures in self.families if figures.family == name)
 
 
@@ -136,9 +137,9 @@ class JudgedTrial:
         trial: the edited case.
         verdict: the verdict on it.
         first: the first verdict on the unchanged case.
-        is_fit: whether that one is right: only then can the edit do anything.
+        is_fit: whether that verdict is right: only then can the edit have an effect.
         event: whether the fault was caught, the verdict moved, or the judge was fooled.
-        noise: the same of the second verdict on the unchanged case; None without one.
+        noise: the same for the second verdict on the unchanged case; None without one.
     """
 
     trial: Trial
@@ -155,7 +156,7 @@ class Probe:
 
     Attributes:
         plan: what was judged.
-        verdicts: one for each trial, in no order.
+        verdicts: one for each trial, in no particular order.
         card: the figures.
         judged_trials: the edited cases, each with its verdict and with those on the unchanged case.
     """
@@ -166,14 +167,14 @@ class Probe:
     judged_trials: Sequence[JudgedTrial]
 
     def worst(self, n: int = 3) -> list[JudgedTrial]:
-        """For each family the n largest failures, one for each case if there are as many."""
+        """Return the n largest failures of each family, one for each case if there are enough."""
         failures: list[JudgedTrial] = []
         for judged_trial in self.judged_trials:
             is_failure = judged_trial.event is (judged_trial.trial.family != "faults")
             if judged_trial.is_fit and judged_trial.verdict.status != "error" and is_failure:
                 failures.append(judged_trial)
         failures.sort(key=_badness)
-        # The last one of a case is its worst.
+        # The last one of each case is its worst.
         worst_of_case = {
             (judged_trial.trial.family, judged_trial.trial.original.name): judged_trial
             for judged_trial in failures
@@ -200,13 +201,13 @@ def probe(
     Args:
         judge: a judge or a panel.
         cases: rows with the judge's inputs and `expect`, "pass" or "fail" (or `label`, 1 or 0); by default
-            those that come with the library.
+            the library's own.
         without: names of edits to leave out.
-        options: as for `run`, see `RunOptions`; the order makes no difference.
+        options: as for `run`; see `RunOptions`. The order makes no difference.
 
     Raises:
         ProbeError: the judge cannot be probed with these cases, or every call failed.
-        ModelError: as for `run`: no further case can be judged.
+        ModelError: as for `run`, if no further case can be judged.
     """
     planned = plan_of(judge.rubrics[0], cases, without)
     verdicts = list(run(ask_twice(judge), [trial.case for trial in planned.trials], **options))
@@ -216,10 +217,10 @@ def probe(
 def result_of(
     planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date | None = None
 ) -> Probe:
-    """The result of a plan whose cases were judged.
+    """Compute the result of a plan whose cases were judged.
 
     Raises:
-        ProbeError: `no_verdict`: every judging was an error.
+        ProbeError: `no_verdict`: every judging ended in an error.
     """
     with_verdict = [verdict for verdict in verdicts if verdict.status != "error"]
     if not with_verdict:
@@ -238,7 +239,7 @@ def result_of(
     limits: list[str] = []
     for model in judge.models:
         model_limits = getattr(model, "limits", "")
-        # A model of the caller's may have anything under that name.
+        # The caller's own model may have anything under that name.
         if isinstance(model_limits, str) and model_limits:
             limits.append(model_limits)
     card = Card(
@@ -275,14 +276,14 @@ def read_card(path: str | Path) -> Card:
 
 
 def _is_graded(rubric: Rubric) -> bool:
-    """Whether one wrong fact need not fail a case: a judge of parts, or of a character's facts."""
+    """Say whether one wrong fact need not fail a case: for a judge of parts, or of a character's facts."""
     if rubric.format.part_names or rubric.format.parts_are_sentences:
         return True
     return any(prompt_input.field == "profile" for prompt_input in rubric.inputs)
 
 
 def _judged_trials(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> list[JudgedTrial]:
-    """The edited cases with their verdicts, and with those on the unchanged cases."""
+    """Pair the edited cases with their verdicts, and with those on the unchanged cases."""
     by_id = {verdict.case_id: verdict for verdict in verdicts}
     judged_trials: list[JudgedTrial] = []
     for trial in plan.trials:
@@ -292,7 +293,7 @@ def _judged_trials(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> 
         first = by_id.get(id_of(trial.original, FIRST))
         second = by_id.get(id_of(trial.original, SECOND))
         if verdict is None or first is None:
-            continue  # the run was ended early, as by a budget
+            continue  # the run ended early, such as by a budget
         noise: bool | None = None
         if second and second.status != "error":
             noise = _is_event(trial.family, first, second, graded=graded)
@@ -309,29 +310,29 @@ def _judged_trials(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> 
 
 
 def _is_event(family: Family, first: Verdict, verdict: Verdict, *, graded: bool) -> bool:
-    """Whether a verdict differs from the first one as this family of edits is about."""
+    """Say whether a verdict differs from the first one in the way that this family of edits tests."""
     if family == "neutral_edits":
-        # A label can move where the outcome does not.
+        # A label can move even if the outcome does not.
         return (_has_passed(verdict), verdict.label) != (_has_passed(first), first.label)
     if family == "attacks":
         return _has_passed(verdict)
     score = deciding_score(verdict)
-    drop = 0.0  # "not applicable" has no score, and so catches nothing
+    drop = 0.0  # "not applicable" has no score, so it catches nothing
     if score is not None:
         drop = (deciding_score(first) or 0.0) - score
     if graded:
-        # Where cases are rated by degrees, one fault among several statements need not fail a case.
+        # If cases are rated by degrees, one fault among several statements need not fail a case.
         return drop >= MIN_DROP
     return drop > 0 and not _has_passed(verdict)
 
 
 def _has_passed(verdict: Verdict) -> bool:
-    """Whether a verdict passes with a score: what is not applicable does not."""
+    """Say whether a verdict passes with a score; "not applicable" does not."""
     return verdict.status == "ok" and bool(verdict.passed)
 
 
 def _badness(judged_trial: JudgedTrial) -> float:
-    """How far a verdict is from what it should be."""
+    """Measure how far a verdict is from what it should be."""
     score = deciding_score(judged_trial.verdict) or 0.0
     if judged_trial.trial.family == "neutral_edits":
         return abs(score - (deciding_score(judged_trial.first) or 0.0))
@@ -339,14 +340,14 @@ def _badness(judged_trial: JudgedTrial) -> float:
 
 
 def _error_counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """How many verdicts are errors, by code."""
+    """Count the verdicts that are errors, by code."""
     return dict(Counter(verdict.error.code for verdict in verdicts if verdict.error))
 
 
 def _edit_figures(
     plan: Plan, judged_trials: Iterable[JudgedTrial], family: Family, edit: str = ""
 ) -> EditFigures:
-    """The figures of an edit, or of its whole family."""
+    """Compute the figures of an edit, or of its whole family."""
     n_unfit = 0
     fit_verdicts: list[Verdict] = []
     events: list[bool] = []
@@ -362,7 +363,7 @@ def _edit_figures(
             case_name = judged_trial.trial.original.name
             events.append(judged_trial.event)
             trials_by_case[case_name].append(judged_trial)
-    # The edits of one case are not independent: for the interval each case counts once. A family has one
+    # The edits of one case are not independent: for the interval, each case counts once. A family has one
     # second judging for each case, to compare with all its edits.
     noise: list[bool] = []
     events_and_noise: list[tuple[list[bool], bool]] = []
@@ -388,7 +389,7 @@ def _edit_figures(
 
 
 def _unchanged_figures(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
-    """What the two judgings of each unchanged case say of the judge itself."""
+    """Compute what the two judgings of each unchanged case say about the judge itself."""
     by_id = {verdict.case_id: verdict for verdict in verdicts}
     both_judgings: list[Verdict] = []
     right_passed: list[bool] = []

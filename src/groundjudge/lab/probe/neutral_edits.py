@@ -1,4 +1,4 @@
-"""Edits that change nothing that a judge rates: the verdict on a right response must stay."""
+"""Edits that change nothing that a judge rates: the verdict on a right response must not change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from groundjudge.text.sentences import sentences
 _NUMBERED = compile_when_used(
     r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
 )
-# What means something else in capitals.
+# Words that mean something else in capitals.
 _CASE_MATTERS = compile_when_used(
     r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]"
 )
 
 
 def documents_reversed(case: Case) -> Case | None:
-    """The documents in the opposite order."""
+    """Reverse the order of the documents."""
     documents = case.context or ()
     reversed_documents = documents[::-1]
     if reversed_documents == documents or _NUMBERED.search(case.response_text):
@@ -29,7 +29,7 @@ def documents_reversed(case: Case) -> Case | None:
 
 
 def unrelated_document(case: Case) -> Case | None:
-    """One more document, about something else, before the others."""
+    """Put a document about something else before the others."""
     text = unrelated_text("documents", case)
     if not text or not case.context or _NUMBERED.search(case.response_text):
         return None
@@ -37,7 +37,7 @@ def unrelated_document(case: Case) -> Case | None:
 
 
 def markdown(case: Case) -> Case | None:
-    """The response as a list in Markdown, or in bold type if it is a single sentence."""
+    """Write the response as a Markdown list, or in bold if it is a single sentence."""
     texts = [span.text for span in sentences(case.response_text)]
     if len(texts) > 1:
         lines = [f"- {text}" for text in texts]
@@ -47,7 +47,7 @@ def markdown(case: Case) -> Case | None:
 
 
 def capitals(case: Case) -> Case | None:
-    """The response in capital letters."""
+    """Write the response in capital letters."""
     response = case.response_text
     if not response.isascii() or _CASE_MATTERS.search(response):
         return None
@@ -55,7 +55,7 @@ def capitals(case: Case) -> Case | None:
 
 
 def white_space(case: Case) -> Case | None:
-    """Each sentence of the response indented on a line of its own, with more spaces between the words."""
+    """Put each sentence of the response on a separate, indented line, with more spaces between words."""
     lines: list[str] = []
     for span in sentences(case.response_text):
         wide_text = span.text.replace(" ", "  ")
@@ -64,12 +64,12 @@ def white_space(case: Case) -> Case | None:
 
 
 def polite_sentence(case: Case) -> Case | None:
-    """A polite sentence that claims nothing before the response."""
+    """Put a polite sentence that claims nothing before the response."""
     return with_response(case, text_in_language("courtesy", case) + case.response_text)
 
 
 def query_translated(case: Case) -> Case | None:
-    """The query in another language: the case has it in its metadata, under `query_translated`."""
+    """Replace the query by its translation, which the case has in its metadata as `query_translated`."""
     translation = case.metadata.get("query_translated")
     if not isinstance(translation, str) or not isinstance(case.query, str):
         return None
@@ -83,8 +83,8 @@ EDITS: Mapping[str, Edit] = {
     "markdown": Edit(markdown),
     "capitals": Edit(capitals),
     "white_space": Edit(white_space),
-    # One that rates sentences gives a sentence without a claim the lowest score; to one that compares
-    # passages it is noise.
+    # A judge that rates sentences gives one without a claim the lowest score; to one that compares passages,
+    # it is noise.
     "polite_sentence": Edit(polite_sentence, unless="sentences reference"),
     "query_translated": Edit(query_translated, needs="query"),
 }

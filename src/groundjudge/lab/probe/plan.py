@@ -1,4 +1,4 @@
-"""What a probe asks for: each case twice unchanged, and once for each edit that applies to it."""
+"""What a probe judges: each case twice unchanged, and once for each edit that applies to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAMILIES: tuple[Family, ...] = ("faults", "neutral_edits", "attacks")
 
 FIRST, SECOND = "unchanged", "unchanged again"
 
-# Added to the repeat index of the second unchanged judging: no cache may answer it with the first reply.
+# Added to the repeat index of the second unchanged judging, so that no cache answers with the first reply.
 SECOND_REPEAT = 1000
 
 
@@ -44,7 +44,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a probe judges.
+    """Everything that a probe judges.
 
     Attributes:
         cases: the labelled cases.
@@ -61,14 +61,14 @@ def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collect
     """Plan the probe of a judge.
 
     Args:
-        rubric: the judge's rubric; nothing is asked.
+        rubric: the judge's rubric; no request is sent.
         cases: rows with a label; right responses are edited by `faults` and `neutral_edits`, wrong ones by
-            `attacks`. By default those that come with the library.
+            `attacks`. By default, the library's own.
         without: names of edits to leave out, because the judge's prompt rates them differently.
 
     Raises:
-        ProbeError: the judge cannot be probed with these cases; `no_edit`: there is no edit of a name in
-            `without`.
+        ProbeError: the judge cannot be probed with these cases; `no_edit`: `without` names an unknown
+            edit.
     """
     labelled_cases = cases_for(rubric, cases)
     tables: Mapping[Family, Mapping[str, Edit]] = {
@@ -91,7 +91,7 @@ def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collect
             skipped[family, name] = 0
             for original in originals:
                 edited = edit(original.case)
-                # An edit that changes nothing would count as a fault that was missed.
+                # An edit that changes nothing would count as a missed fault.
                 if edited and edited != original.case:
                     trials.append(_trial(original, edited, name, family))
                 else:
@@ -103,12 +103,12 @@ def _check_names(names: Collection[str], tables: Mapping[Family, Mapping[str, Ed
     edit_names = set[str]().union(*tables.values())
     unknown = sorted(set(names) - edit_names)
     if unknown:
-        message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(sorted(edit_names))}"
+        message = f"there is no edit {unknown[0]!r}: choose from {', '.join(sorted(edit_names))}"
         raise ProbeError("no_edit", message, unknown[0])
 
 
 def id_of(original: ProbeCase, edit: str, family: Family | None = None) -> str:
-    """The id of a case to judge: it names the labelled case and the edit."""
+    """Make the id of a case to judge, from the labelled case and the edit."""
     if family is None:
         return f"{original.name}: {edit}"
     return f"{original.name}: {family}, {edit}"
@@ -120,19 +120,19 @@ def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = N
 
 
 def ask_twice(judge: AnyJudge) -> AnyJudge:
-    """The judge, with a call of its own for the second judging of each unchanged case."""
+    """Return the judge, with a separate call for the second judging of each unchanged case."""
     (changed,) = with_models([judge], lambda model: TwiceAskedModel(model, model.name, identity_of(model)))
     return changed
 
 
 @dataclass(frozen=True)
 class TwiceAskedModel:
-    """A model that tells the second request about an unchanged case from the first one.
+    """A model that distinguishes the second request about an unchanged case from the first one.
 
     Attributes:
         model: the underlying model.
         name: its name.
-        identity: its identity, so that a cache knows its replies.
+        identity: its identity, so that a cache recognises its replies.
     """
 
     model: Model
