@@ -227,8 +227,8 @@ class _Metric:
     ) -> None:
         first_argument: object = threshold
         if isinstance(first_argument, str | BaseJudge):
-            fault = "the first argument is the threshold, as of DeepEval's metrics"
-            message = f"{fault}: name the judge, {type(self).__name__}(judge=...)"
+            fault = "the first argument is the threshold, as in DeepEval's metrics"
+            message = f"{fault}: pass the judge by keyword, {type(self).__name__}(judge=...)"
             raise TypeError(message)
         judge_threshold = None if threshold is ... else threshold  # None: the judge's own
         if strict_mode:
@@ -317,12 +317,13 @@ class _Metric:
         """Judge a test case and show the verdict; an error is kept with its verdict, and raised."""
         for name in switches:
             if not name.startswith("_"):  # as all of DeepEval's do
-                message = f"measure takes a test case only: {name!r} is given when the metric is made"
+                message = f"measure accepts only a test case: pass {name!r} when you create the metric"
                 raise TypeError(message)
         # DeepEval's `evals_iterator` measures several spans at once with one metric, and would mix up what
         # its attributes say.
         if self.is_measuring:
-            raise GroundjudgeError("metric_in_use", "it measures another test case: use one metric per task")
+            fault = "it is measuring another test case: use one metric per task"
+            raise GroundjudgeError("metric_in_use", fault)
         self.is_measuring = True
         costs = CallCosts(self.prices)
         # DeepEval's sync mode measures one test case after another with one metric: if this one ends in an

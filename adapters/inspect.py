@@ -262,7 +262,7 @@ def _check_parameters(judge: AnyJudge) -> None:
             # `GenerateConfig` would drop it without a word.
             if name not in known_names:
                 fault = f"Inspect's models have no parameter {name!r}{did_you_mean(name, known_names)}"
-                message = f"{fault}; what only some endpoints know belongs in `extra_body`"
+                message = f"{fault}; parameters that only some endpoints know belong in `extra_body`"
                 raise TypeError(message)
 
 

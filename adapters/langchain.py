@@ -172,7 +172,7 @@ def _check_input(row: object) -> None:
         kind = type(row).__name__
         message = (
             f"a case must be a mapping from field names to values, not {kind}: keep the chain's input and "
-            "add the answer to it, RunnablePassthrough.assign(response=prompt | llm), ahead of the judge"
+            "add the answer to it, RunnablePassthrough.assign(response=prompt | llm), before the judge"
         )
         raise CaseError("unreadable_row", message)
     if isinstance(row, list):

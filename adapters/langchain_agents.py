@@ -92,15 +92,15 @@ def guarded(
             # Then another text would be judged than the one that goes out.
             if field_of(name) == "response":
                 message = (
-                    f"guarded judges what it replaces, and `fields` reads the response from {path!r}: leave "
-                    "it out, and name the key with the answer, as in output='answer'"
+                    f"guarded judges what it replaces, but `fields` reads the response from {path!r}: leave "
+                    "that out, and name the key of the answer, as in output='answer'"
                 )
                 raise ValueError(message)
     step = coerce_to_runnable(runnable)
     if isinstance(step, Pregel):  # a graph may store its drafts before it returns
         message = (
-            "guarded takes a chain, and this is a graph: give create_agent a GroundingMiddleware, and call "
-            "Guard.run in the node of any other graph that writes the answer"
+            "guarded accepts a chain, but this is a graph: pass a GroundingMiddleware to create_agent; in "
+            "any other graph call Guard.run in the node that writes the answer"
         )
         raise TypeError(message)
     chain = _GuardedChain(step, settings, output)

@@ -140,7 +140,7 @@ def summary(
         metrics = (cast("Figure", metrics),)
     for metric in metrics:
         if metric not in METRICS:
-            message = f"unknown metric {metric!r}: metrics= is a list of some of {', '.join(METRICS)}"
+            message = f"unknown metric {metric!r}: metrics= lists one or more of {', '.join(METRICS)}"
             raise ValueError(message)
 
     def summarise_runs(

@@ -77,12 +77,12 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
     known_settings = EvaluatorCreateDecisionModelParams.__annotations__
     for name in settings:
         if name not in known_settings:
-            message = f"LangSmith has no setting {name!r} of an evaluator{did_you_mean(name, known_settings)}"
+            message = f"LangSmith's evaluators have no setting {name!r}{did_you_mean(name, known_settings)}"
             raise TypeError(message)
     rubric = judge if isinstance(judge, Rubric) else load_rubric(judge)
     questionnaire = questionnaire_of(rubric)
     if (project_id is None) == (dataset_id is None):
-        raise PromptError("not_hosted", "pass project_id or dataset_id, one of them", "project_id")
+        raise PromptError("not_hosted", "pass either project_id or dataset_id", "project_id")
     paths = _paths_of(rubric, variable_mapping or {})
     human = "\n".join(f"<{name}>\n{{{{{name}}}}}\n</{name}>" for name in paths)
     prompt = rubric.prompt.id

@@ -101,8 +101,8 @@ def queue_items(sample: LabelSample, cases: Iterable[Case]) -> list[dict[str, st
         start_time = metadata.get("start_time")
         if not session_id or not start_time:
             message = (
-                f"the case of run {case_id} lacks session_id or start_time, by which LangSmith finds a run: "
-                "add both to the rows of the file of cases, as the run has them"
+                f"the case of run {case_id} lacks session_id or start_time, by which LangSmith finds it: "
+                "copy both from the run to the rows of the file of cases"
             )
             raise LabelError("bad_option", message, case_id)
         # Metadata are data: the time of a run in Python has become a text, with a blank before the hour.
@@ -160,6 +160,6 @@ def _run_id(case_id: str) -> UUID:
         return UUID(case_id)
     except ValueError as error:
         message = (
-            f"{case_id!r} is not the id of a run in LangSmith: judge traced runs, whose ids the cases keep"
+            f"{case_id!r} is not the id of a LangSmith run: judge traced runs and keep their ids in the cases"
         )
         raise LabelError("bad_option", message, case_id) from error

@@ -137,7 +137,7 @@ def test_a_metric_that_is_taken_for_a_judge_or_a_model_says_what_to_do(metric_cl
     assert not callable(metric)
     with pytest.raises(PromptError, match=r"Metric cannot be used as a judge: .*pass its attribute `judge`"):
         JudgeMetric(judge=metric)
-    with pytest.raises(ModelError, match=r"unknown_model: a judge \(\w+Metric\) is no model"):
+    with pytest.raises(ModelError, match=r"unknown_model: a judge \(\w+Metric\) is not a model"):
         JudgeMetric(judge="groundedness", model=metric)
 
 
@@ -319,7 +319,8 @@ def test_missing_model_or_judge_raises() -> None:
 )
 def test_a_judge_in_the_place_of_the_threshold_is_refused_with_its_argument(judge: Any) -> None:
     with pytest.raises(
-        TypeError, match=r"first argument is the threshold, .*: name the judge, JudgeMetric\(judge="
+        TypeError,
+        match=r"first argument is the threshold, .*: pass the judge by keyword, JudgeMetric\(judge=",
     ):
         JudgeMetric(judge, model="offline")
 
@@ -377,9 +378,9 @@ def test_copy_of_a_copy_is_the_same_metric(build: Any) -> None:
 
 async def test_an_option_of_the_metric_is_refused_where_a_test_case_is_measured() -> None:
     metric: Any = GroundednessMetric(model=ScriptedModel(GROUNDED))
-    with pytest.raises(TypeError, match="'threshold' is given when the metric is made"):
+    with pytest.raises(TypeError, match="pass 'threshold' when you create the metric"):
         metric.measure(row(), threshold=0.9)
-    with pytest.raises(TypeError, match="'model' is given when the metric is made"):
+    with pytest.raises(TypeError, match="pass 'model' when you create the metric"):
         await metric.a_measure(row(), model="offline")
     assert metric.measure(row(), _show_indicator=False, _in_component=True) == 1
 
@@ -1074,7 +1075,7 @@ async def test_metric_in_use_says_so_and_loses_no_result() -> None:
     first = asyncio.create_task(metric.a_measure(cases[0]))
     await waiting.wait()
     for measure in (metric.a_measure(cases[1]), asyncio.to_thread(metric.measure, cases[1])):
-        with pytest.raises(GroundjudgeError, match="metric_in_use: it measures another test case"):
+        with pytest.raises(GroundjudgeError, match="metric_in_use: it is measuring another test case"):
             await measure
     go_on.set()
     assert (await first, metric.reason, metric.error) == (1.0, "one", None)

@@ -132,7 +132,7 @@ def test_the_mode_is_that_of_the_argument_then_of_the_model_then_of_the_environm
 
 REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     "no such mode": ({"eval_mode": "systemone", "model": Writer()}, "there is no mode 'systemone'"),
-    "system_one with a text model": ({"eval_mode": "system_one", "model": Writer()}, "answers with a text"),
+    "system_one with a text model": ({"eval_mode": "system_one", "model": Writer()}, "answers with text"),
     "system_one with two models": (
         {"eval_mode": "system_one", "model": Decider(), "system_one_model": Decider()},
         "not both",
@@ -140,7 +140,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     "llm with a decision model": ({"eval_mode": "llm", "model": Decider()}, "pass system_one"),
     "a decision model for nobody": (
         {"model": Writer(), "system_one_model": Decider()},
-        "pass eval_mode system_one or hybrid",
+        "only eval_mode system_one and hybrid use it",
     ),
     "hybrid without a text model": (
         {"eval_mode": "hybrid", "model": Decider(), "system_one_model": Decider(name="other")},

@@ -189,7 +189,7 @@ MISPLACED: Mapping[str, tuple[Any, str | None, str]] = {
     "a mapping and no key": (
         {"final_answer": "bad one", "messages": []},
         None,
-        "returned a mapping with the keys final_answer, messages: name the key with the answer",
+        "returned a mapping with the keys final_answer, messages: name the key of the answer",
     ),
     "another key": ({"final_answer": "bad one"}, "answer", "the keys final_answer: name the key"),
     "no mapping": ("bad one", "answer", "returned str: name the key"),
@@ -234,7 +234,7 @@ def test_nothing_goes_out_if_a_rejected_answer_stands_under_another_key(
 ) -> None:
     output, key = ELSEWHERE[name]
     chain = chain_of(output, {"answer": "good two"})
-    with pytest.raises(CaseError, match=f"stands under '{key}' too") as raised:
+    with pytest.raises(CaseError, match=f"is also under '{key}'") as raised:
         call(guarded(chain, JUDGE, output="answer", **options(Seen(), retries=retries)), ASKED)
     assert raised.value.code == "answer_elsewhere"
     assert "bad one" not in str(raised.value)
@@ -261,7 +261,7 @@ WRONG: Mapping[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a graph": (
         lambda: guarded(create_agent(GenericFakeChatModel(messages=iter([]))), JUDGE, model=judge_words),  # pyright: ignore[reportUnknownArgumentType]
         TypeError,
-        "this is a graph: give create_agent a GroundingMiddleware, and call Guard.run",
+        "this is a graph: pass a GroundingMiddleware to create_agent; in any other graph call Guard.run",
     ),
     "an agent with structured answers": (
         lambda: guarded(
@@ -271,7 +271,7 @@ WRONG: Mapping[str, tuple[Callable[[], Any], type[Exception], str]] = {
             output="structured_response",
         ),
         TypeError,
-        "give create_agent a GroundingMiddleware",
+        "pass a GroundingMiddleware to create_agent",
     ),
     "the judge first": (
         lambda: guarded(JUDGE, str, model=judge_words),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -344,7 +344,7 @@ def test_each_draft_is_judged_by_the_sources_that_go_out_with_it() -> None:
 
 def test_input_without_a_place_for_the_note_is_refused_at_the_first_answer() -> None:
     chain = guarded(chain_of("good one", "good one"), JUDGE, **options(Seen(), retries=1))
-    with pytest.raises(CaseError, match="the keys topic: pass retries=0, or name one of them `query`"):
+    with pytest.raises(CaseError, match="the keys topic: pass retries=0, or name one of its keys `query`"):
         chain.invoke({"topic": QUERY})
     fields = {"query": "inputs.topic", "context": "inputs.page"}
     chain = guarded(chain_of("good one"), JUDGE, **options(Seen(), fields=fields))

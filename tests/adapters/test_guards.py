@@ -274,7 +274,7 @@ def test_observing_never_stands_in_the_way(guard: Guarded) -> None:
 
 @pytest.mark.parametrize("guard", ADAPTERS)
 def test_draft_is_blocked_if_the_fallback_cannot_be_made(guard: Guarded) -> None:
-    with pytest.raises(GuardError, match="`fallback` gave LookupError"):
+    with pytest.raises(GuardError, match="`fallback` raised LookupError"):
         guard(replace(ROWS["bad twice"], options={"fallback": raises}), Seen(), "sync")
 
 

@@ -518,7 +518,7 @@ def test_a_summary_among_the_evaluators_says_where_it_belongs() -> None:
 )
 def test_unknown_metric_raises_and_names_the_known_ones(metrics: Any) -> None:
     known_metrics = "mean, lower_bound, upper_bound, coverage, pass_rate"
-    with pytest.raises(ValueError, match=f"unknown metric 'median': .* some of {known_metrics}"):
+    with pytest.raises(ValueError, match=f"unknown metric 'median': .* one or more of {known_metrics}"):
         summary("groundedness", metrics=metrics)
 
 

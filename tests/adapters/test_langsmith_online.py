@@ -85,7 +85,7 @@ def test_the_environment_says_where_and_with_which_key_it_is_created(
 
 
 def test_misspelt_setting_is_refused_before_a_request(server: Server) -> None:
-    with pytest.raises(TypeError, match=r"no setting 'sampling_rat' .*did you mean 'sampling_rate'"):
+    with pytest.raises(TypeError, match=r"no setting 'sampling_rat'.*did you mean 'sampling_rate'"):
         online_evaluator("groundedness", project_id="p", client=server.client, sampling_rat=0.1)
     assert not server.requests
 
@@ -125,7 +125,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "each sentence": ("statement_groundedness", {"dataset_id": "d"}, "statement_groundedness: it asks"),
     "a list of messages": ("knowledge_hallucination", {"dataset_id": "d"}, "conversation"),
     "neither project nor dataset": ("groundedness", {}, "project_id or dataset_id"),
-    "both": ("groundedness", {"dataset_id": "d", "project_id": "p"}, "one of them"),
+    "both": ("groundedness", {"dataset_id": "d", "project_id": "p"}, "either project_id or dataset_id"),
     "a misspelt input": (
         "groundedness",
         {"dataset_id": "d", "variable_mapping": {"qery": "inputs.q"}},

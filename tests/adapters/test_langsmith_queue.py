@@ -133,9 +133,9 @@ NO_RUN = [verdict(f"c{place}", 0.9) for place in range(30)]
 @pytest.mark.parametrize(
     ("verdicts", "changes", "message"),
     [
-        pytest.param(NO_RUN, {}, "is not the id of a run in LangSmith", id="an id of another kind"),
+        pytest.param(NO_RUN, {}, "is not the id of a LangSmith run", id="an id of another kind"),
         pytest.param(VERDICTS, {"session_id": None}, "lacks session_id or start_time", id="no project"),
-        pytest.param(VERDICTS, {"start_time": None}, "add both to the rows of the file", id="no time"),
+        pytest.param(VERDICTS, {"start_time": None}, "copy both from the run to the rows", id="no time"),
         pytest.param(VERDICTS, {"id": "another"}, "lacks session_id or start_time", id="another case"),
     ],
 )

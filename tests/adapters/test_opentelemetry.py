@@ -60,7 +60,7 @@ def test_what_is_not_applicable_has_no_score_and_says_so_where_it_has_no_label()
 def test_verdict_with_a_judge_that_did_not_give_it_is_refused(
     show: Callable[[Verdict, AnyJudge], None], verdict: Verdict, judge: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"one of mine, and not of the judge {judge}"):
+    with pytest.raises(ValueError, match=f"comes from mine, not from the judge {judge}"):
         show(verdict, load(judge, model="offline"))
 
 

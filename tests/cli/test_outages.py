@@ -73,7 +73,7 @@ def test_a_terminal_says_that_the_run_waits(thirty: Path) -> None:
             "run", thirty, *RUN, see=end_outage, OPENAI_BASE_URL=server.url, COLUMNS="120"
         )
     assert status == 0
-    assert "m does not answer: waiting, next attempt in " in output
+    assert "m does not answer: waiting; next attempt in " in output
     assert "30/30" in output
     assert [verdict.status for verdict in verdicts_in(Path("out.jsonl").read_text())] == ["ok"] * 30
 
@@ -87,7 +87,7 @@ def test_without_a_terminal_waiting_is_a_line_of_stderr(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         result = command("run", thirty, *RUN)
     lines = {line.rpartition(" in ")[0] for line in result.stderr.splitlines()}
-    assert (result.exit_code, lines) == (0, {"groundjudge: m does not answer: waiting, next attempt"})
+    assert (result.exit_code, lines) == (0, {"groundjudge: m does not answer: waiting; next attempt"})
     assert len(verdicts_in(Path("out.jsonl").read_text())) == 30
 
 
@@ -98,7 +98,7 @@ def test_a_run_that_waits_can_be_interrupted(thirty: Path) -> None:
         environment = {**os.environ, "OPENAI_BASE_URL": server.url}
         running = subprocess.Popen(line, env=environment, stderr=subprocess.PIPE)  # noqa: S603  this very Python
         assert running.stderr
-        assert b"m does not answer: waiting, next attempt in " in running.stderr.readline()
+        assert b"m does not answer: waiting; next attempt in " in running.stderr.readline()
         running.send_signal(signal.SIGINT)
         _, more = running.communicate(timeout=60)
     remedy = b"the finished verdicts are in out.jsonl, continue with --resume"

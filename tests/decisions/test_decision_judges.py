@@ -308,17 +308,17 @@ def test_a_missing_response_is_an_error_without_a_call() -> None:
 
 
 REFUSED: Mapping[str, tuple[dict[str, Any], str, str]] = {
-    "temperature": ({"parameters": {"temperature": 0.5}}, "no_decision", "`temperature` means nothing"),
-    "top_p": ({"parameters": {"top_p": 0.9}}, "no_decision", "`top_p` means nothing"),
-    "max_tokens": ({"parameters": {"max_tokens": 10}}, "no_decision", "`max_tokens` means nothing"),
+    "temperature": ({"parameters": {"temperature": 0.5}}, "no_decision", "`temperature` has no meaning"),
+    "top_p": ({"parameters": {"top_p": 0.9}}, "no_decision", "`top_p` has no meaning"),
+    "max_tokens": ({"parameters": {"max_tokens": 10}}, "no_decision", "`max_tokens` has no meaning"),
     "response_format": (
         {"parameters": {"response_format": {"type": "json_object"}}},
         "no_decision",
-        "`response_format` means nothing",
+        "`response_format` has no meaning",
     ),
-    "structured": ({"structured": "always"}, "no_decision", "`structured` means nothing"),
-    "weighted": ({"weighted": True}, "no_decision", "`weighted` means nothing"),
-    "unweighted": ({"weighted": False}, "no_decision", "`weighted` means nothing"),
+    "structured": ({"structured": "always"}, "no_decision", "`structured` has no meaning"),
+    "weighted": ({"weighted": True}, "no_decision", "`weighted` has no meaning"),
+    "unweighted": ({"weighted": False}, "no_decision", "`weighted` has no meaning"),
     "repeats": ({"repeats": 3}, "bad_panel", "repeats: decisions:test would repeat its answers"),
 }
 
@@ -333,7 +333,7 @@ def test_options_of_text_models_are_refused_at_load(name: str) -> None:
 
 def test_a_threshold_beyond_the_best_answers_is_refused() -> None:
     load("knowledge_hallucination", model=RuleModel(refusing), threshold=0.95)
-    with pytest.raises(PromptError, match=r"`threshold` is 0\.96, and its questions can reach 0\.95"):
+    with pytest.raises(PromptError, match=r"`threshold` is 0\.96, but its questions reach at most 0\.95"):
         load("knowledge_hallucination", model=RuleModel(refusing), threshold=0.96)
 
 
@@ -355,7 +355,7 @@ def test_a_response_format_in_the_file_is_refused(tmp_path: Path) -> None:
     head = f"{parameters}\nreply: {{format: plain}}\nscale: {{choices: {{a: 1, b: 0}}}}"
     file.write_text(f"---\n{head}\n---\n{{{{response}}}}")
     load(file, model=ScriptedModel("a"))
-    with pytest.raises(PromptError, match="`response_format` means nothing"):
+    with pytest.raises(PromptError, match="`response_format` has no meaning"):
         load(file, model=RuleModel(refusing))
 
 

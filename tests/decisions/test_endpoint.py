@@ -320,32 +320,32 @@ TOO_LONG: Mapping[str, tuple[str, Request, str]] = {
     "options": (
         "systemone:m",
         decision_request(Question("e1", "choice", "Which?", options(256))),
-        "the question e1 has 256 options, and may have 255",
+        "the question e1 has 256 options; the limit is 255",
     ),
     "levels": (
         "decisions:m",
         decision_request(Question("verdict", "score", "Which?", options(11))),
-        "the question verdict has 11 options, and may have 10",
+        "the question verdict has 11 options; the limit is 10",
     ),
     "bytes of a document": (
         "decisions:m",
         decision_request(state={**STATE, "context": [document("short"), document("é" * 131_072)]}),
-        r"part 2 of what is judged \(context\) has 262,\d\d\d bytes, and may have 262,144",
+        r"part 2 of what is judged \(context\) has 262,\d\d\d bytes; the limit is 262,144",
     ),
     "values of a document": (
         "decisions:m",
         decision_request(state={**STATE, "context": [document("s", 10_000)]}),
-        r"part 1 of what is judged \(context\) has 10,002 values, and may have 10,000",
+        r"part 1 of what is judged \(context\) has 10,002 values; the limit is 10,000",
     ),
     "depth": (
         "decisions:m",
         decision_request(state={"query": nested(32)}),
-        r"part 1 of what is judged \(query\) is nested 33 levels deep, and may be 32",
+        r"part 1 of what is judged \(query\) is nested 33 levels deep; the limit is 32",
     ),
     "Jev's window": (
         "systemone:jev-1.13.0",
         decision_request(state={**STATE, "context": [document("x" * 2**20)]}),
-        "the state and the longest question have 1,0.*, which is more than 32,000 tokens",
+        "the state and the longest question have 1,0.*; that is more than 32,000 tokens, the limit",
     ),
 }
 
@@ -389,7 +389,7 @@ LENGTH_ERRORS: Mapping[str, Status] = {
 
 @pytest.mark.parametrize("server", LENGTH_ERRORS)
 def test_what_an_endpoint_finds_too_long_is_an_error_of_its_own(server: str) -> None:
-    with pytest.raises(ModelError, match="judge a shorter response, or give fewer") as raised:
+    with pytest.raises(ModelError, match="judge a shorter response, or pass fewer") as raised:
         asked("systemone:m", [LENGTH_ERRORS[server]])
     assert raised.value.code == "too_long"
 

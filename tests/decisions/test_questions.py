@@ -164,7 +164,7 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "a value twice": (
         HEAD,
         questions(question(options="{poor: x, 1: x, fair: x, none: x, good: x}")),
-        r"two options are the same value",
+        r"two options have the same value",
     ),
     "one score only": (
         "reply: {format: plain}\nscale: {choices: {a: 1, b: 0, c: null}}",
@@ -184,7 +184,7 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "a score from the best": (
         RANGE_HEAD,
         questions(question(type_="score", options="{good: x, bad: x}")),
-        r"stand from the worst to the best",
+        r"list the levels of a `type: score` from worst to best",
     ),
     "another id": (HEAD, questions(question("score")), r"questions\.ask: the ids must be verdict, not score"),
     "two questions": (
@@ -337,7 +337,7 @@ def test_an_alias_is_a_reference_to_its_field(tmp_path: Path) -> None:
 
 
 NOT_DERIVED: Mapping[str, tuple[str, str]] = {
-    "sentences": (SENTENCE_HEAD, r"add `questions:` .*a question of the id `sentence`"),
+    "sentences": (SENTENCE_HEAD, r"add `questions:` .*a question with the id `sentence`"),
     "parts": (PARTS_HEAD, r"add `questions:` .*a question for each of `recall`, `precision`"),
     "any number": (
         "reply: {format: plain}\nscale: {worst: 0, best: 1}",

@@ -436,14 +436,14 @@ REFUSED: Mapping[str, tuple[Any, Mapping[str, Any], str]] = {
     "a boolean": (BOTH, {"until": (False, 0.9)}, "or None, not False"),
     "one bound": (BOTH, {"until": (0.9,)}, r"it must be \(low, high\), as in \(0.1, 0.9\), not \(0.9,\)"),
     "a single number": (BOTH, {"until": 0.9}, r"it must be \(low, high\), as in \(0.1, 0.9\), not 0.9"),
-    "no bounds": (BOTH, {"until": (None, None)}, "no verdict of the first judge would ever stand"),
+    "no bounds": (BOTH, {"until": (None, None)}, "no verdict of this judge would ever be final"),
     "bounds for too many judges": (
         BOTH,
         {"until": [BOUNDS, BOUNDS]},
         "2 pairs of bounds for 2 judges: give one pair, or one for each judge but the last",
     ),
     "a low bound that passes": (BOTH, {"until": (0.5, 0.9)}, "the low bound 0.5 must be below the threshold"),
-    "a high bound that fails": (BOTH, {"until": (0.1, 0.4)}, "the high bound 0.4 must not be below the"),
+    "a high bound that fails": (BOTH, {"until": (0.1, 0.4)}, "the high bound 0.4 must reach the"),
     "an unknown way": (BOTH, {"by": "confidence"}, "by must be one of 'score', 'probability'"),
     "no probabilities": (UNWEIGHTED, {"by": "probability"}, "groundedness with m have no probabilities"),
     "parts have no common probability": (PASSAGES, {"by": "probability"}, "is made of several parts"),
@@ -468,10 +468,10 @@ def test_cascade_that_cannot_be_is_refused_by_name(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param({"model": "offline"}, "model: each judge of a cascade has a model", id="model"),
+        pytest.param({"model": "offline"}, "model: each judge of a cascade has its own model", id="model"),
         pytest.param({"repeats": 3}, "repeats: the judges of a cascade do not vote", id="repeats"),
         pytest.param({"rule": "min"}, "rule: the judges of a cascade do not vote", id="rule"),
-        pytest.param({"threshold": 0.95}, "the high bound 0.9 must not be below", id="threshold"),
+        pytest.param({"threshold": 0.95}, "the high bound 0.9 must reach", id="threshold"),
     ],
 )
 def test_option_that_a_cascade_cannot_have_is_refused(options: dict[str, Any], message: str) -> None:

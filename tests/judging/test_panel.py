@@ -435,7 +435,7 @@ def test_repeats_ask_at_ones_own_temperature_or_above_0_and_with_other_seeds() -
         ),
         pytest.param(
             {"rule": "mean"},
-            "rule: only a judge that votes has them: pass `repeats` too",
+            "rule: only a judge that votes uses it: pass `repeats` too",
             id="rule without votes",
         ),
         pytest.param(
@@ -556,7 +556,7 @@ def test_one_model_for_a_panel_of_models_is_refused_and_for_one_of_prompts_or_re
     models = [load("groundedness", model=named_model(name)) for name in "ab"]
     one_model = named_model("c")
     with pytest.raises(
-        PromptError, match="bad_panel: model: the judges of this panel differ in their models only"
+        PromptError, match="bad_panel: model: the judges of this panel differ only in their models"
     ):
         as_judge(panel(models), one_model)
     prompts = [models[0], as_judge(models[1], weighted=False)]

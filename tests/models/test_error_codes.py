@@ -105,8 +105,8 @@ REQUESTED = "This model's maximum context length is 4096 tokens. However, you re
 LLAMA = {"code": 400, "message": "the request is longer than this", "type": "exceed_context_size_error"}
 
 LOOK = "look at the case"
-SHORTER = "judge a shorter response, or give fewer or shorter documents"
-MAX_TOKENS = "if max_tokens takes too much of the model's window, lower it"
+SHORTER = "judge a shorter response, or pass fewer or shorter documents"
+MAX_TOKENS = "if max_tokens takes up too much of the model's context window, lower it"
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ class Embeddings:
     ],
 )
 def test_what_makes_embeddings_is_refused_when_the_judge_is_loaded(model: Any) -> None:
-    with pytest.raises(ModelError, match="makes embeddings, and cannot answer: a model is"):
+    with pytest.raises(ModelError, match="creates embeddings and cannot answer: a model is"):
         load("groundedness", model=model)
 
 
@@ -172,7 +172,9 @@ def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: py
 
 @pytest.mark.parametrize("name", ["http://localhost:8000/v1", "openai:HTTPS://localhost/v1"])
 def test_a_url_in_the_place_of_a_name_is_refused_with_its_own_place(name: str) -> None:
-    with pytest.raises(ModelError, match=r"unknown_model: .* is a URL: set OPENAI_BASE_URL to it"):
+    with pytest.raises(
+        ModelError, match=r"unknown_model: .* is a URL: set OPENAI_BASE_URL or base_url to it"
+    ):
         as_model(name)
 
 

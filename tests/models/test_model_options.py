@@ -68,7 +68,7 @@ def test_url_and_key_of_a_model_of_langchains_too() -> None:
         shared_loop().run(groq.llm.async_client._client.close)  # noqa: SLF001  LangChain does not close it
     assert (verdict.score, used_keys(server)) == (1.0, [KEY])
     assert KEY in groq.secrets
-    with pytest.raises(pickle.PicklingError, match="may hold a key"):
+    with pytest.raises(pickle.PicklingError, match="may contain a key"):
         pickle.dumps(groq)
 
 
@@ -171,7 +171,7 @@ def test_what_has_settings_of_its_own_refuses_them_by_name(
 
 
 def test_loaded_judge_keeps_its_model_and_says_so() -> None:
-    with pytest.raises(ModelError, match="timeout: for a model that is passed by its name, and none was"):
+    with pytest.raises(ModelError, match="timeout: only for a model that is passed by name, but none was"):
         as_judge(load("groundedness", model="m"), timeout=5)
 
 
@@ -196,7 +196,7 @@ def test_inspects_own_models_have_settings_of_their_own() -> None:
     from groundjudge.adapters.inspect import groundedness  # noqa: PLC0415
 
     options: Any = {"model": "mockllm/model", "timeout": 5}
-    with pytest.raises(ModelError, match="timeout: for a model that is passed by its name"):
+    with pytest.raises(ModelError, match="timeout: only for a model that is passed by name"):
         groundedness(**options)
 
 
@@ -214,5 +214,5 @@ def test_langchains_model_without_such_a_setting_is_named(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "langchain_ollama", package)
     judge = load("groundedness", model="langchain:ollama:x", base_url=WRONG_ENDPOINT)
     assert judge.judge(ROW).score == 1
-    with pytest.raises(ModelError, match="ChatOllama, which is 'ollama:x', has no setting timeout"):
+    with pytest.raises(ModelError, match="ChatOllama, the class of 'ollama:x', has no setting timeout"):
         load("groundedness", model="langchain:ollama:x", base_url=WRONG_ENDPOINT, timeout=5)

@@ -99,7 +99,9 @@ def test_no_redirect_is_followed(status: int, location: str, target: str) -> Non
         assert elsewhere.seen == []
         assert endpoint.seen == ["POST /v1/chat/completions"]
     assert raised.value.code == "redirected"
-    assert f"{status}: the endpoint points to {target}, where nothing was sent (if " in raised.value.message
+    assert (
+        f"{status}: the endpoint redirects to {target}; nothing was sent there (if " in raised.value.message
+    )
     assert "secret" not in raised.value.message
 
 
@@ -188,7 +190,7 @@ async def test_redirect_is_one_error_at_every_client(
     assert (elsewhere.seen, len(endpoint.seen)) == ([], 1)
     assert verdict.error
     assert verdict.error.code == "redirected"
-    assert f"points to {elsewhere.root}" in verdict.error.message
+    assert f"redirects to {elsewhere.root}" in verdict.error.message
 
 
 def test_chat_model_without_redirects_has_the_identity_and_the_settings_of_any_other() -> None:
@@ -247,7 +249,7 @@ def test_no_call_about_batches_follows_a_redirect(
         provider: Any = AnthropicBatches()
         if api == "openai":
             provider = OpenAIBatches(OpenAIModel("m", base_url=f"{endpoint.root}/v1", api_key=KEY))
-        with pytest.raises(ModelError, match=f"^redirected: .*points to {elsewhere.root}"):
+        with pytest.raises(ModelError, match=f"^redirected: .*redirects to {elsewhere.root}"):
             call(provider, lines)
     assert (len(endpoint.seen), elsewhere.seen) == (1, [])
 
@@ -259,7 +261,7 @@ def test_results_of_a_batch_are_fetched_from_the_endpoint_only(monkeypatch: pyte
     endpoint = Pointing(body=body.encode())
     monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.root)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    message = f"^redirected: .*{endpoint.root} points to {elsewhere.root}"
+    message = f"^redirected: .*{endpoint.root} redirects to {elsewhere.root}"
     with (
         running(endpoint.server),
         running(elsewhere.server),

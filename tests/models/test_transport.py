@@ -82,7 +82,7 @@ def test_a_blank_proxy_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 SOCKS = "SOCKS proxy"
-NO_PROXY_URL = "no URL of a proxy"
+NO_PROXY_URL = "is not a proxy URL"
 
 
 @pytest.mark.parametrize(

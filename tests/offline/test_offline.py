@@ -326,13 +326,13 @@ def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
         assert not verdict.passed or source != MUSEUM
 
 
-ASK = "Not in nearly these words: ask a model."
+ASK = "Not found in nearly the same words; ask a model."
 NEAREST = f"Nearest: text 1 (78 to 101): “{FOUNDED}”;"
 ANOTHER_ORDER = "it has these words in another order or with others."
 NONE = f"{ASK} “Penguins eat fish.” The source has none of its words."
 REASONS: Mapping[str, tuple[str, str]] = {
     # a response, and its reason beside the limits
-    "in the source": (FOUNDED, f"In the source: “{FOUNDED}” stands in text 1 (78 to 101): “{FOUNDED}”."),
+    "in the source": (FOUNDED, f"In the source: “{FOUNDED}” is in text 1 (78 to 101): “{FOUNDED}”."),
     "another number": (
         "It was founded in 1923.",
         f"{ASK} “It was founded in 1923.” {NEAREST} it lacks: 1923.",
@@ -343,7 +343,7 @@ REASONS: Mapping[str, tuple[str, str]] = {
     ),
     "nothing of it": ("Penguins eat fish.", NONE),
     "only what is undecided": (f"Penguins eat fish. {FOUNDED}", NONE),
-    "talk": ("Thank you!", "Nothing is stated that could be looked up."),
+    "talk": ("Thank you!", "It states nothing that could be looked up."),
 }
 
 

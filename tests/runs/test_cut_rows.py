@@ -73,7 +73,7 @@ def test_a_last_row_that_is_cut_is_waited_for_as_in_an_outage(
         verdicts = list(run(judge, rows(40), concurrency=concurrency, on_outage=messages.append))
     assert codes(verdicts) == {"ok": 39, "connection": 1}
     assert "check that the endpoint is up" in errors_by_id(verdicts)["39"]
-    assert messages[0].startswith("m does not answer: waiting, next attempt in ")
+    assert messages[0].startswith("m does not answer: waiting; next attempt in ")
     assert not messages[-1]
 
 

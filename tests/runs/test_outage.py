@@ -147,7 +147,7 @@ def test_a_server_that_restarts_on_its_port_loses_no_row() -> None:
         verdicts.extend(judging)
     assert ids(verdicts) == [str(number) for number in range(200)]
     assert codes(verdicts) == {"ok": 200}
-    assert messages[0].startswith("m does not answer: waiting, next attempt in ")
+    assert messages[0].startswith("m does not answer: waiting; next attempt in ")
     assert not messages[-1]
 
 

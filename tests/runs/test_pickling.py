@@ -130,15 +130,18 @@ def test_settings_of_an_endpoint_are_kept() -> None:
 
 FAKE = FakeListChatModel(responses=[GOOD])
 HOLDERS: dict[str, tuple[Callable[[], Model], str]] = {
-    "client": (lambda: OpenAIModel("m", client=openai.OpenAI(api_key="sk-secret")), "with a client: name it"),
-    "key": (lambda: OpenAIModel("m", api_key="sk-secret"), "with an api_key: name it"),
+    "client": (
+        lambda: OpenAIModel("m", client=openai.OpenAI(api_key="sk-secret")),
+        "with a client: pass its name",
+    ),
+    "key": (lambda: OpenAIModel("m", api_key="sk-secret"), "with an api_key: pass its name"),
     "password": (
         lambda: OpenAIModel("m", base_url="https://me:secret@host/v1"),
-        "with a password in its base_url: name it",
+        "with a password in its base_url: pass its name",
     ),
     "chat model": (
         lambda: LibraryModel(FAKE),
-        "with the model object that was given, which may hold a key: name it",
+        "with the model object that was passed, which may contain a key: pass its name",
     ),
 }
 

@@ -43,11 +43,11 @@ class AnswerError(ReplyError):
     """
 
     codes: ClassVar[Mapping[str, str]] = {
-        BAD_DISTRIBUTION: "The probabilities of an answer are not those of the options that were asked. "
-        "Nothing in the case changes that: look at the reply, and take another server or model, or a newer "
+        BAD_DISTRIBUTION: "The probabilities of an answer do not match the options of its question. "
+        "Changing the case does not help: look at the reply, and use another server or model, or a newer "
         "version of the server.",
-        "missing_answer": "The model left a question unanswered, twice. Look at the reply; a server may "
-        "answer fewer questions at a time.",
+        "missing_answer": "The model left a question unanswered, twice. Look at the reply; the server may "
+        "accept only fewer questions at a time.",
         "refused": "The model declined to answer a question, twice. Look at the case; another model may "
         "judge it.",
     }
@@ -97,7 +97,7 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
     # A server that answers other questions may have mixed up two requests.
     unknown_ids = answers_by_id.keys() - {question.id for question in questions}
     if unknown_ids:
-        _refuse(reply, f"nobody asked {min(unknown_ids)!r}")
+        _refuse(reply, f"{min(unknown_ids)!r} was not asked")
     probabilities: dict[str, Probabilities] = {}
     refused_ids: set[str] = set()
     for question in questions:
@@ -118,7 +118,7 @@ def _answers_by_id(reply: str) -> dict[str, Any]:
     if is_mapping(answers):  # the System One form
         return dict(answers)
     if not is_list(answers):
-        _refuse(reply, "it holds no list or mapping of answers")
+        _refuse(reply, "there is no list or mapping of answers")
     by_id: dict[str, Any] = {}
     for answer in answers:
         id_ = answer.get("name") if is_mapping(answer) else None
@@ -132,7 +132,7 @@ def _answers_by_id(reply: str) -> dict[str, Any]:
 
 def _refuse(reply: str, fault: str) -> NoReturn:
     """Raise the error for a reply that cannot be believed."""
-    wording = f"the answers of the server cannot be read: {fault}"
+    wording = f"the server's answers cannot be read: {fault}"
     raise AnswerError(BAD_DISTRIBUTION, reply, wording)
 
 
@@ -154,7 +154,7 @@ def _read_json(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
     try:
         return json.loads(reply, parse_constant=refuse_constant, object_pairs_hook=pairs_without_repetition)
     except (ValueError, RecursionError) as error:
-        wording = "the answers of the server cannot be read: they are not JSON"
+        wording = "the server's answers cannot be read: they are not JSON"
         raise AnswerError(BAD_DISTRIBUTION, reply, wording) from error
 
 
@@ -199,7 +199,7 @@ def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities: 
 def _stated_probabilities(answer: Any, question: Question, reply: str) -> list[Any]:  # noqa: ANN401
     """Return what an answer states for each option of its question, in their order; nothing is checked."""
     if not is_mapping(answer):
-        _refuse(reply, f"the answer to {question.id!r} is no object")
+        _refuse(reply, f"the answer to {question.id!r} is not an object")
     if answer.get("type") != question.type:
         _refuse(reply, f"the answer to {question.id!r} must be of the type {question.type!r}")
     stated = answer.get("probabilities")
@@ -212,7 +212,7 @@ def _stated_probabilities(answer: Any, question: Question, reply: str) -> list[A
     if keys != question.keys:  # a server may sort them
         # What is no text may have no hash, and could not be a key below.
         if not {str}.issuperset(map(type, keys)):
-            _refuse(reply, f"a probability of {question.id!r} names no option")
+            _refuse(reply, f"a probability of {question.id!r} does not name an option")
         by_key = dict(zip(keys, probabilities, strict=True))
         if len(by_key) < len(keys):
             _refuse(reply, f"an option of {question.id!r} has two probabilities")

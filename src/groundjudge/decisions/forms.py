@@ -207,7 +207,7 @@ def find_excess(form: Form, model: str, inquiry: Inquiry, body: Mapping[str, Any
         n_options = len(question.options)
         most_options = MAX_OPTIONS[question.type]
         if n_options > most_options:
-            return f"the question {question.id} has {n_options} options, and may have {most_options}"
+            return f"the question {question.id} has {n_options} options; the limit is {most_options}"
     if form.is_openai:
         return _excess_of_parts(body)
     if JEV.match(model):
@@ -223,14 +223,14 @@ def _excess_of_parts(body: Mapping[str, Any]) -> str:
         what = f"part {number} of what is judged ({', '.join(data)})"
         n_bytes = len(written)
         if n_bytes > MAX_PART_BYTES:
-            return f"{what} has {n_bytes:,} bytes, and may have {MAX_PART_BYTES:,}"
+            return f"{what} has {n_bytes:,} bytes; the limit is {MAX_PART_BYTES:,}"
         # Only a long text has many values, and only one with many brackets is deep: most need no walk.
         if n_bytes > MAX_PART_VALUES or written.count(b"[") + written.count(b"{") > MAX_PART_DEPTH:
             n_values, depth = _measure(data)
             if n_values > MAX_PART_VALUES:
-                return f"{what} has {n_values:,} values, and may have {MAX_PART_VALUES:,}"
+                return f"{what} has {n_values:,} values; the limit is {MAX_PART_VALUES:,}"
             if depth > MAX_PART_DEPTH:
-                return f"{what} is nested {depth} levels deep, and may be {MAX_PART_DEPTH}"
+                return f"{what} is nested {depth} levels deep; the limit is {MAX_PART_DEPTH}"
     return ""
 
 
@@ -260,6 +260,6 @@ def _excess_for_jev(body: Mapping[str, Any]) -> str:
     if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:
         return ""
     return (
-        f"the state and the longest question have {n_bytes:,} bytes, which is more than {JEV_STATE_TOKENS:,} "
-        "tokens"
+        f"the state and the longest question have {n_bytes:,} bytes; that is more than {JEV_STATE_TOKENS:,} "
+        "tokens, the limit"
     )

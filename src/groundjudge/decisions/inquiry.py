@@ -62,6 +62,6 @@ def inquiry_of(request: Request) -> Inquiry:
     """
     payload = request.payload
     if not isinstance(payload, Inquiry):
-        message = "a decision model needs a request in its way, with questions"
+        message = "a decision model needs a request with questions, not one for a text model"
         raise TypeError(message)
     return payload

@@ -58,11 +58,11 @@ def judge_by_mode(
     if mode == "llm":
         if system_one_model is not None:
             raise _mode_error(
-                "system_one_model", "pass eval_mode system_one or hybrid, with which it decides"
+                "system_one_model", "only eval_mode system_one and hybrid use it: pass one of them"
             )
         llm_judge = as_judge(judge, model, **options)
         if eval_mode == "llm" and not _writes_text(llm_judge):
-            raise _mode_error("eval_mode", "llm with a decision model: pass system_one")
+            raise _mode_error("eval_mode", "llm cannot use a decision model: pass system_one")
         return llm_judge
     # A copy of a metric is made from the judge that the metric has, which is one of its mode already.
     if mode == "hybrid" and isinstance(judge, Cascade):
@@ -72,15 +72,15 @@ def judge_by_mode(
         decision_model = _decision_model(system_one_model, model, mode)
     decision_judge = as_judge(judge, decision_model, **options)
     if any(rubric.way.writes_text for rubric in decision_judge.rubrics):
-        fault = f"{mode} needs a decision model, and {decision_judge.model_name} answers with a text"
+        fault = f"{mode} needs a decision model, but {decision_judge.model_name} answers with text"
         raise _mode_error("model", fault)
     if mode == "system_one":
         return decision_judge
     text_judge = as_judge(judge, model, **options)
     if not _writes_text(text_judge):
-        raise _mode_error("model", "hybrid needs a text model beside the decision model")
+        raise _mode_error("model", "hybrid needs a text model as well as the decision model")
     if not isinstance(decision_judge, Judge) or not isinstance(text_judge, Judge):
-        raise _mode_error("eval_mode", "hybrid asks two single judges: repeats and panels do not go with it")
+        raise _mode_error("eval_mode", "hybrid asks two single judges: it cannot use repeats or panels")
     low, high = SURE
     threshold = text_judge.threshold
     # A score that stands as low must fail, and one that stands as high must pass.

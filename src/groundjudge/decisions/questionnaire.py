@@ -162,7 +162,7 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
     prompt, reply_format = rubric.prompt, rubric.format
     for prompt_input in rubric.inputs:
         if prompt_input.name == RULES:
-            raise _error(prompt, f"inputs: {RULES!r} is the name of the rules: give the input another name")
+            raise _error(prompt, f"inputs: {RULES!r} is reserved for the rules: give the input another name")
     block = prompt.front_matter.questions
     if block is None:
         return _derive(rubric)
@@ -190,7 +190,7 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
             if alternative is None:
                 fault = f"{_place(question)}.{name}: it is not on the scale {rubric.scale}"
                 if rubric.levels:
-                    fault += f", and no level; the levels are {', '.join(rubric.levels.values())}"
+                    fault += f", and not a level; the levels are {', '.join(rubric.levels.values())}"
                 raise _error(prompt, fault)
             alternatives.append(alternative)
         fault = _fault_of(question, alternatives, rubric)
@@ -287,7 +287,7 @@ def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], rubr
     place = _place(question)
     names = [alternative.name for alternative in alternatives]
     if len(set(names)) < len(names):
-        return f"{place}: two options are the same value of the scale"
+        return f"{place}: two options have the same value on the scale"
     scale = rubric.scale
     required_names: list[str] = list(dict.fromkeys(rubric.levels.values()))
     offered = {alternative.label for alternative in alternatives}
@@ -306,7 +306,7 @@ def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], rubr
         if len(scores) < len(alternatives):
             return f"{place}: a level of a `type: score` must have a score: make it a `type: choice`"
         if scores != sorted(scores):
-            return f"{place}: the levels of a `type: score` stand from the worst to the best"
+            return f"{place}: list the levels of a `type: score` from worst to best"
     if question.evidence is not None and question.id != SENTENCE:
         return f"questions.ask.{question.id}.evidence: only a question about each sentence can have it"
     return ""
@@ -321,9 +321,9 @@ def _derive(rubric: Rubric) -> Questionnaire:
     prompt, reply_format = rubric.prompt, rubric.format
     wants = "add `questions:` to the front matter, with"
     if reply_format.parts_are_sentences:
-        fault = f"its replies rate each sentence: {wants} a question of the id `{SENTENCE}`"
+        fault = f"its replies rate each sentence: {wants} a question with the id `{SENTENCE}`"
         if reply_format.numbers_sentences:
-            fault += f", and one of the id `{WHOLE}`"
+            fault += f", and one with the id `{WHOLE}`"
         raise _error(prompt, fault, "no_questions")
     if reply_format.part_names:
         names = ", ".join(f"`{name}`" for name in reply_format.part_names)
@@ -343,8 +343,8 @@ def _derive(rubric: Rubric) -> Questionnaire:
     n_values = len(scale.choices) or len(scale.whole_numbers)
     if not alternatives or len(labels) < n_values or n_values > MAX_OPTIONS:
         few = f"at most {MAX_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
-        fault = f"it has no questions for a decision model, which can be made only from {few}; {wants} one"
-        raise _error(prompt, f"{fault} of the id `{VERDICT}`", "no_questions")
+        fault = f"it has no questions for a decision model, and they can be made only from {few}; {wants} one"
+        raise _error(prompt, f"{fault} with the id `{VERDICT}`", "no_questions")
     # Levels have an order, in which "not applicable" has no place: then the options are a choice.
     is_score = not scale.choices and all(alternative.score is not None for alternative in alternatives)
     if is_score and scale.worst > scale.best:

@@ -21,7 +21,7 @@ from groundjudge.replies.shares import has_shares
 from groundjudge.rubric.rubric import Channel, Request, Rubric
 from groundjudge.verdict import Verdict, passes
 
-NO_MEANING = "means nothing to a decision model"
+NO_MEANING = "has no meaning for a decision model"
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class DecisionWay:
                 an option that means nothing here, or the best answers do not reach its threshold.
         """
         for name in _options_without_meaning(rubric):
-            message = f"{rubric.name}: `{name}` {NO_MEANING}, which only gives probabilities: leave it out"
+            message = f"{rubric.name}: `{name}` {NO_MEANING}, which returns only probabilities: leave it out"
             raise PromptError("no_decision", message, name)
         questionnaire = questionnaire_of(rubric)
         best = _highest_score(rubric, questionnaire)
         # No case could pass: that is seen now, and not from a run of failures.
         if best is not None and not passes(best, rubric.threshold):
-            fault = f"`threshold` is {rubric.threshold:g}, and its questions can reach {best:g}: lower it"
+            fault = f"`threshold` is {rubric.threshold:g}, but its questions reach at most {best:g}: lower it"
             raise PromptError("no_decision", f"{rubric.name}: {fault}", "threshold")
         return replace(self, questionnaire=questionnaire)
 

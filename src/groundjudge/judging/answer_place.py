@@ -1,4 +1,4 @@
-"""Where an application's output has its answer: what is judged and what is replaced are one place."""
+"""Where the answer is in an application's output: the same place is judged and replaced."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class AnswerPlace:
         if is_mapping(output):
             shown = shape_of(output)
         message = (
-            f"guarded(output={self.key!r}) cannot tell where the answer is, as the chain returned {shown}: "
-            "name the key with the answer, as in output='answer', or leave `output` out if all of it is"
+            f"guarded(output={self.key!r}) cannot find the answer, because the chain returned {shown}: name "
+            "the key of the answer, as in output='answer', or leave `output` out if all of it is the answer"
         )
         raise CaseError("missing_field", message, "response")
 
@@ -48,9 +48,9 @@ class AnswerPlace:
         return {**output, self.key: answer}
 
     def check_rejected(self, rejected: object, app_input: Any, output: Any) -> None:  # noqa: ANN401
-        """Check that a rejected answer stands in its place only, because nothing else is replaced.
+        """Check that a rejected answer is in its place only, because nothing else is replaced.
 
-        Sources may have the same words, and so may what the application passes on from its input.
+        Sources may contain the same words, and so may what the application passes on from its input.
 
         Args:
             rejected: the answer, without a message around it.
@@ -72,7 +72,7 @@ class AnswerPlace:
             for text in texts:
                 if text in words:
                     message = (
-                        f"the answer under {self.key!r} may not go out, and stands under {key!r} too, which "
+                        f"the answer under {self.key!r} was rejected, but it is also under {key!r}, which "
                         "guarded does not replace: guard the step of the chain that writes the answer"
                     )
                     raise CaseError("answer_elsewhere", message, key)
@@ -88,8 +88,8 @@ def key_for_note(app_input: Mapping[str, Any]) -> str:
     if keys:
         return keys[0]
     message = (
-        f"the chain's input has neither messages nor a query that a note could be added to, but is "
-        f"{shape_of(app_input)}: pass retries=0, or name one of them `query`"
+        f"the chain's input has neither messages nor a query to which a note could be added; it is "
+        f"{shape_of(app_input)}: pass retries=0, or name one of its keys `query`"
     )
     raise CaseError("missing_field", message, "query")
 

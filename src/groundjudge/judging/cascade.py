@@ -1,9 +1,9 @@
-"""A cascade: a cheap judge whose verdict stands where it is sure, and a strong one for the other cases.
+"""A cascade: a cheap judge whose verdict is final when it is sure, and a strong one for the other cases.
 
-Most cases are clear, and a small model settles them as well as a large one: what is left is the bill of the
-large one. Where the small one is sure enough nobody knows beforehand; `groundjudge calibrate --cascade`
-proves it on labelled rows. A cascade is never more right than its strong judge where that is asked, and never
-cheaper than its cheap one: a case costs one call, and one more for each judge that is not sure.
+Most cases are clear, and a small model settles them as well as a large one, at a fraction of the cost. Where
+the small one is sure enough isn't known in advance; `groundjudge calibrate --cascade` proves it on labelled
+rows. A cascade is never more accurate than its strong judge on the cases that reach it, and never cheaper
+than its cheap one: a case costs one call, and one more for each judge that is not sure.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ STANDING_FIELDS = (
     *("status", "score", "scores", "weakest", "value", "label", "passed", "reason", "parts", "warnings"),
     *("citations", "reply", "expected", "distribution", "confidence"),
 )
-"""The fields that a cascade's verdict takes from the one that stands."""
+"""The fields that a cascade's verdict takes from the one that is final."""
 
 
 @dataclass(frozen=True)
 class Cascade(BaseJudge):
-    """Several judges, of which the next one is asked where the one before is not sure. Immutable.
+    """Several judges: each is asked only if the one before it is not sure. Immutable.
 
-    It is used like a Judge. The verdict of the first judge that is sure stands, and otherwise that of the
-    last one; the verdicts of all that were asked are its votes.
+    Use it like a Judge. The verdict of the first judge that is sure is final, or else that of the last one;
+    the verdicts of all that were asked are its votes.
 
     Attributes:
         judges: two or more, the cheapest first; all have one scale and one threshold.
-        until: for each judge but the last, where its verdict stands: it fails with a number that is at most
-            the first bound, or passes with one that is at least the second.
+        until: for each judge but the last, when its verdict is final: it fails with a number at or below the
+            first bound, or passes with one at or above the second.
         by: what bounds are compared with: the "score", which for sentences is that of the weakest where it
             decides, or the "probability" that the verdict passes, for verdicts with a distribution; for
             sentences that is the least over the claims. A verdict that has none is never sure.
-        not_applicable_stands: whether "not applicable" may stand: with `by="score"` always, otherwise where
+        not_applicable_stands: whether "not applicable" may be final: with `by="score"` always, otherwise if
             the probability that it passes reaches the bound. By default the next judge is asked, because
-            "not applicable" passes, and a judge can say so of a response that makes claims.
+            "not applicable" passes, and a judge may say so even of a response that makes claims.
 
     Raises:
         PromptError: `bad_cascade`.
@@ -112,7 +112,7 @@ class Cascade(BaseJudge):
             votes.append(vote)
             conversation.update_record(**fields_of_votes(votes))
             is_last = index + 1 == len(self.judges)
-            # In a batch an answer may still come: then nobody else is asked.
+            # In a batch an answer may still come: then no other judge is asked.
             is_pending = isinstance(error, GroundjudgeError) and error.is_pending
             if error is not None and (is_last or is_pending):
                 raise error
@@ -130,12 +130,12 @@ class Cascade(BaseJudge):
         judge = self.judges[index]
         try:
             vote = await ask_vote(judge, index + 1, case, conversation)
-        except Exception as error:  # noqa: BLE001  whatever it is, the next judge is asked
+        except Exception as error:  # noqa: BLE001  after any error the next judge is asked
             return judge.error_verdict(error, case), error
         return vote, None
 
     def _is_sure(self, index: int, verdict: Verdict) -> bool:
-        """Whether the verdict of the judge with that index stands."""
+        """Whether the verdict of the judge with that index is final."""
         if verdict.status == "error":
             return False
         if verdict.status == "not_applicable":
@@ -152,7 +152,7 @@ class Cascade(BaseJudge):
             return False
         # Rounded as for thresholds: a mean of 0.9 that floating point makes 0.8999999 reaches a bound of 0.9.
         low, high = self.until[index]
-        # Where a distribution has two peaks, a verdict can fail that more probably passes: then it is unsure.
+        # If a distribution has two peaks, a verdict can fail that more probably passes: then it is unsure.
         if verdict.passed:
             return high is not None and round_score(number) >= high
         return low is not None and round_score(number) <= low
@@ -161,22 +161,23 @@ class Cascade(BaseJudge):
 def cascade(
     judges: Sequence[Judge], *, until: Until, by: By = "score", not_applicable_stands: bool = False
 ) -> Cascade:
-    """Make a cascade: the first judge's verdict stands where it is sure, otherwise the next one is asked.
+    """Make a cascade: the first judge's verdict is final if it is sure, otherwise the next one is asked.
 
-    An error of a judge asks the next one. So does "not applicable", which passes, unless calibration proved
-    that it may stand. `groundjudge calibrate --cascade` finds bounds that labelled rows prove.
+    If a judge ends in an error, the next one is asked. The same is true of "not applicable", which passes,
+    unless calibration proved that it may be final. `groundjudge calibrate --cascade` finds bounds that
+    labelled rows prove.
 
     Args:
         judges: two or more, the cheapest first, all with one scale and one threshold.
-        until: `(low, high)`: a verdict stands where its deciding score is at most `low` or at least `high`,
-            both 0..1; None for an end at which it never does. With more than two judges it is a pair for all
-            of them but the last, or a list with a pair for each.
+        until: `(low, high)`: a verdict is final if its deciding score is at most `low` or at least `high`,
+            both 0..1; None for an end at which it never is. With more than two judges, pass one pair for
+            all but the last, or a list with a pair for each.
         by: "score", or "probability": see `Cascade`.
-        not_applicable_stands: whether "not applicable" may stand; see `Cascade`.
+        not_applicable_stands: whether "not applicable" may be final; see `Cascade`.
 
     Raises:
         PromptError: `bad_cascade`: there are fewer than two judges, one is listed twice, they have different
-            scales or thresholds, bounds are out of order or outside of 0..1 or on the wrong side of the
+            scales or thresholds, bounds are out of order, outside 0..1 or on the wrong side of the
             threshold, both are None, or `by` is "probability" and a judge gives none.
     """
     members = as_members("bad_cascade", "cascade", judges)
@@ -201,7 +202,7 @@ def as_members(code: str, subject: str, judges: Iterable[Judge]) -> tuple[Judge,
 
 
 def bad_cascade(subject: str, message: str) -> PromptError:
-    """Make the error of a cascade, or of an option of cascades, that cannot be."""
+    """Make the error of an impossible cascade, or of an impossible option of one."""
     return PromptError("bad_cascade", f"{subject}: {message}", subject)
 
 
@@ -216,7 +217,7 @@ def _check_judges(judges: Sequence[Judge]) -> None:
             raise bad_cascade("cascade", fault)
         identity = identity_of_requests(judge)
         if identity in identities:
-            fault = f"{judge.name} with {judge.model.name} is listed twice, and would be asked the same again"
+            fault = f"{judge.name} with {judge.model.name} is listed twice, so it would be asked twice"
             raise bad_cascade("cascade", fault)
         identities.add(identity)
     for judge, next_judge in pairwise(judges):
@@ -241,9 +242,9 @@ def _check_bounds(bounds: Bounds) -> None:
         if not is_number(bound) or not isfinite(bound) or not 0 <= bound <= 1:
             raise bad_cascade("until", f"a bound is a number from 0 to 1, or None, not {bound!r}")
     if low is None and high is None:
-        raise bad_cascade("until", "both bounds are None: no verdict of the first judge would ever stand")
+        raise bad_cascade("until", "both bounds are None: no verdict of this judge would ever be final")
     if low is not None and high is not None and low > high:
-        raise bad_cascade("until", f"the low bound {low:g} is above the high one {high:g}: exchange them")
+        raise bad_cascade("until", f"the low bound {low:g} is above the high one {high:g}: swap them")
 
 
 def _check_sides(bounds: Bounds, judge: Judge) -> None:
@@ -254,7 +255,7 @@ def _check_sides(bounds: Bounds, judge: Judge) -> None:
     if low is not None and low >= threshold:
         raise bad_cascade("until", f"the low bound {low:g} must be below {where}: above it verdicts pass")
     if high is not None and high < threshold:
-        raise bad_cascade("until", f"the high bound {high:g} must not be below {where}: there verdicts fail")
+        raise bad_cascade("until", f"the high bound {high:g} must reach {where}: below it verdicts fail")
 
 
 def _check_probabilities(judge: Judge) -> None:

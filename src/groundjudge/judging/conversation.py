@@ -26,7 +26,7 @@ Argument = TypeVar("Argument")
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a conversation: a call of a model, a vote, or something that needs no waiting.
+    """One step of a conversation: a model call, a vote, or something that needs no waiting.
 
     Attributes:
         name: "groundjudge.ask" (from the case to the request), "groundjudge.call" (from the request to the
@@ -70,8 +70,8 @@ async def call_and_block(model: Model, request: Request) -> Reply:
 def without_waiting(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that never waits, such as a conversation with `call_and_block`.
 
-    So synchronous callers are served by the code that serves asynchronous ones, in their own thread and
-    context; only the call of the model happens elsewhere.
+    This lets synchronous callers use the same code as asynchronous ones, in their own thread and context;
+    only the model call happens elsewhere.
     """
     try:
         work.send(None)
@@ -107,14 +107,14 @@ class Conversation:
         return result
 
     def update_record(self, **changes: object) -> None:
-        """Record what was spent so far; the time is that until now."""
+        """Record what was spent until now, the time included."""
         latency = perf_counter() - self.started
         self.record = self.record.model_copy(update={**changes, "latency_s": latency})
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """The part of a conversation that is held with one model: what a way of asking sends goes through it."""
+    """The part of a conversation with one model: what a way of asking sends goes through it."""
 
     conversation: Conversation
     model: Model
@@ -122,8 +122,8 @@ class Dialogue:
     async def send(self, request: Request, read: Callable[[Reply], T]) -> tuple[Reply, T | ReplyError]:
         """Call the model, and read its reply: this is where caches learn what could be read.
 
-        Models and caches never read replies. A cache hands out what it has stored as `cached`; through `keep`
-        it is told when a reply that it has not stored was read.
+        Models and caches never read replies. A cache returns what it has stored as `cached`; `keep` tells it
+        that a reply it has not stored could be read.
 
         Returns:
             The reply, and what was read, mostly its verdict; or why it could not be.
@@ -178,5 +178,5 @@ class Dialogue:
         self.update_record(attempts=record.attempts + 1, retries=record.retries + retries, **changes)
 
     def update_record(self, **changes: object) -> None:
-        """Record what was spent so far; the time is that until now."""
+        """Record what was spent until now, the time included."""
         self.conversation.update_record(**changes)

@@ -16,7 +16,7 @@ from groundjudge.verdict import Verdict
 
 @dataclass
 class Endings:
-    """What an experiment has met so far, for frameworks that judge one row after another by themselves.
+    """The errors that an experiment has met, for frameworks that loop over the rows themselves.
 
     Attributes:
         errors: by the id of a model, the error with which each of its calls would end.
@@ -30,9 +30,9 @@ class Endings:
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def limit(self, ask: Ask) -> Ask:
-        """Return an `ask` for one row that calls no model which ended an earlier row.
+        """Return an `ask` for one row that skips models which ended an earlier row.
 
-        All votes of the row are asked, also after one of them has met such an error.
+        All votes of the row are asked, even after one of them has met such an error.
         """
         earlier_errors = dict(self.errors)
 
@@ -52,7 +52,7 @@ class Endings:
         return ask_or_raise
 
     def note(self, verdict: Verdict) -> str | None:
-        """Describe the error of a row that all rows will most likely meet; None for any other verdict.
+        """Describe an error that all rows will most likely meet; return None for any other verdict.
 
         That is the error of the first row, or one that ends a run, and each code once.
         """
@@ -81,7 +81,7 @@ class Experiments:
         self._endings = Endings()
 
     def endings_at(self, experiment: object, row_id: object) -> Endings:
-        """Return what an experiment has met so far; a row that comes again begins it anew.
+        """Return the endings of an experiment; a row that comes again starts them anew.
 
         Args:
             experiment: what the framework calls the experiment; None outside of one. A caller that judges

@@ -39,7 +39,7 @@ from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_sc
 log = logging.getLogger("groundjudge")
 
 CaseSource: TypeAlias = CaseLike | Callable[[], CaseLike]
-"""A case, a mapping with its fields, or a function to one of them."""
+"""A case, a mapping with its fields, or a function that returns one of them."""
 
 CONVERSATION_FIELDS = ("attempts", "retries", "usage", "latency_s", "key", "model")
 """The fields of a verdict about all its requests together; the others come from the reply that was read."""
@@ -51,7 +51,7 @@ class BaseJudge(ABC):
     @cached_property
     @abstractmethod
     def identity(self) -> str:
-        """A hash of all that decides on a verdict."""
+        """A hash of everything that determines a verdict."""
 
     @property
     @abstractmethod
@@ -60,7 +60,7 @@ class BaseJudge(ABC):
 
     @abstractmethod
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
-        """Ask for the verdict on a case; `ajudge` calls it, and notes in its errors what they took."""
+        """Ask for the verdict on a case; `ajudge` calls it, and records in its errors what they cost."""
 
     @property
     def rubrics(self) -> tuple[Rubric, ...]:
@@ -84,7 +84,7 @@ class BaseJudge(ABC):
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
-        """The fields of the case that are looked at, by any of the votes."""
+        """The fields of the case that any of the votes uses."""
         inputs: dict[str, Input] = {}
         for rubric in reversed(self.rubrics):  # of inputs with one name the first vote's counts
             for prompt_input in rubric.inputs:
@@ -98,12 +98,12 @@ class BaseJudge(ABC):
 
     @property
     def threshold(self) -> float:
-        """The threshold on the score, 0..1; of a panel the strictest; each vote is measured by its own."""
+        """The threshold on the score, 0..1; for a panel the strictest; each vote is compared with its own."""
         return max(rubric.threshold for rubric in self.rubrics)
 
     @cached_property
     def prompt_id(self) -> PromptId:
-        """Which prompt is used; of several prompts their names and versions, and a hash of them all."""
+        """Which prompt is used; for several prompts, their names and versions and a hash of them all."""
         prompt_ids = list(dict.fromkeys(rubric.prompt.id for rubric in self.rubrics))
         if len(prompt_ids) == 1:
             return prompt_ids[0]
@@ -123,32 +123,32 @@ class BaseJudge(ABC):
     def key(self, case: CaseLike) -> str:
         """Return the key of the verdicts on a case, before and after it is judged.
 
-        It is `identity`, and a hash of the case; metadata counts only where a prompt shows it.
+        It is `identity` and a hash of the case; metadata counts only if a prompt shows it.
         """
         return f"{self.identity}-{case_hash(Case.of(case), self.inputs)}"
 
     def judge(self, case: CaseLike | None = None, around: Around = run_untraced, **fields: Never) -> Verdict:
-        """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
+        """Judge a case with at most `max_reasks` + 1 calls, and one more if a reply was truncated.
 
-        Models are asynchronous: they answer in an event loop of the library, in its own thread, with the
-        caller's context variables. All else happens in the caller's thread. Called inside a running event
-        loop, as in a notebook, it works and blocks that loop: `ajudge` does not.
+        Models are asynchronous: they answer in the library's event loop, in its own thread, with the caller's
+        context variables. Everything else happens in the caller's thread. Inside a running event loop, as in
+        a notebook, it works but blocks that loop; `ajudge` does not.
 
         Each error has the row's verdict (status "error") in its attribute `verdict`.
 
         Args:
-            case: the case, or a mapping with its fields. It must be given.
+            case: the case, or a mapping with its fields. It is required.
             around: for traces: a function from a `Step` to a context manager, inside which the step is
                 done. What `with` gives is called with the step's result.
-            fields: none: the fields of a case are in the case.
+            fields: none: pass the fields inside the case.
 
         Raises:
             CaseError: the case cannot be judged as it is; no call was made.
             ModelError: the model returned no reply.
             ReplyError: no reply could be read.
             PanelError: `no_majority`: the votes of a panel give no verdict.
-            RuntimeError: it is called inside the library's own event loop, by an asynchronous model for
-                instance: use `ajudge` there.
+            RuntimeError: it is called inside the library's own event loop, for instance by an asynchronous
+                model: use `ajudge` there.
             TypeError: the fields are not in one mapping.
         """
         return without_waiting(self.ajudge(case, around, call_and_block, **fields))
@@ -165,7 +165,7 @@ class BaseJudge(ABC):
         Args:
             case: the case, a mapping with its fields, or a function without arguments to either.
             around: as for `judge`.
-            ask: calls a model with a request; whoever limits or replays calls passes their own.
+            ask: calls a model with a request; pass your own to limit or replay calls.
             fields: none, as for `judge`.
         """
         source = _as_one_case(case, fields)
@@ -182,12 +182,12 @@ class BaseJudge(ABC):
     def cases(
         self, fields: FieldsLike, roots: Collection[str], usual: Callable[..., CaseLike]
     ) -> Callable[..., CaseLike]:
-        """Make the function from what a framework hands over to the case that is judged.
+        """Make the function that turns what a framework passes into the case that is judged.
 
         Args:
             fields: what was passed as `fields=`; a function takes the place of `usual`.
             roots: what a path can begin with.
-            usual: from the checked `fields`, and what the framework hands over, to the case.
+            usual: takes the checked `fields` and what the framework passes, returns the case.
 
         Raises:
             CaseError, TypeError: as for `Fields.of`.
@@ -200,11 +200,11 @@ class BaseJudge(ABC):
     def evaluate(
         self, case: CaseSource | None = None, around: Around = run_untraced, **fields: Never
     ) -> Verdict:
-        """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
+        """Judge a case and never raise: any failure becomes a verdict with status "error".
 
         Args:
-            case: as for `judge`; or a function without arguments to the case, so that what goes wrong in
-                making the case is the verdict's error too.
+            case: as for `judge`; or a function without arguments that returns the case, so that an error in
+                making the case becomes the verdict's error too.
             around: as for `judge`.
             fields: none, as for `judge`.
         """
@@ -225,7 +225,7 @@ class BaseJudge(ABC):
             return self.error_verdict(error, case)
 
     def error_verdict(self, error: BaseException, case: CaseSource | None = None) -> Verdict:
-        """Make the verdict of a row that raised: the error's own, if it has one."""
+        """Make the verdict of a row that raised; use the error's own, if it has one."""
         verdict: Verdict | None = getattr(error, "verdict", None)
         if verdict is not None:
             return verdict
@@ -233,7 +233,7 @@ class BaseJudge(ABC):
         return with_error(self.empty_verdict(case_id), error)
 
     def empty_verdict(self, case_id: str | None = None, key: str | None = None) -> Verdict:
-        """Make the verdict before anything was asked; its status is "error" until it has another one."""
+        """Make the verdict before anything was asked; its status is "error" until it gets another one."""
         return self._blank_verdict.model_copy(update={"case_id": case_id, "key": key})
 
     @cached_property
@@ -249,7 +249,7 @@ class BaseJudge(ABC):
     def passes_strictly(self, verdict: Verdict) -> bool | None:
         """Whether a verdict has the judge's best label, or a score of 1; as `passed` for one without a score.
 
-        With the best label a mean over probabilities reaches 1 only if the judge has no doubt at all.
+        A mean over probabilities reaches 1 only if the judge has no doubt at all about the best label.
         """
         best_labels = {rubric.best_label for rubric in self.rubrics}
         if verdict.label is not None and verdict.label in best_labels:
@@ -268,17 +268,17 @@ class BaseJudge(ABC):
             ValueError: another judge gave the verdict: it does not have this one's scores.
         """
         if verdict.judge != self.name:
-            message = f"the verdict is one of {verdict.judge}, and not of the judge {self.name}"
+            message = f"the verdict comes from {verdict.judge}, not from the judge {self.name}"
             raise ValueError(message)
         return named_scores(verdict, self.part_names, name)
 
 
 @dataclass(frozen=True)
 class Judge(BaseJudge):
-    """A judge. Immutable: what a call brought is in the verdict.
+    """A judge. Immutable: the results of a call are in the verdict.
 
     Attributes:
-        rubric: how a case is asked about, in the way of the model, and how a reply becomes a verdict.
+        rubric: how the model is asked about a case, and how its reply becomes a verdict.
         model: what answers.
         max_reasks: how often the model is asked again after a reply that cannot be read.
         repeat: the index of this judge among equal judges of a panel: a cache keeps their replies apart.
@@ -304,7 +304,7 @@ class Judge(BaseJudge):
 
     @cached_property
     def identity(self) -> str:
-        """A hash of all that decides on a verdict: the rubric's identity, and the model's name."""
+        """A hash of everything that determines a verdict: the rubric's identity and the model's name."""
         return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
 
     @property
@@ -358,9 +358,9 @@ def _score_names(rubric: Rubric) -> dict[str, None]:
 
 
 def identity_of_requests(judge: Judge) -> object:
-    """Return what is equal for two judges that would ask the same model the same.
+    """Return a value that is equal for two judges that would send the same model the same request.
 
-    Models of one name may differ in their settings; what has no identity is only equal to itself.
+    Models with the same name may differ in their settings; one without an identity equals only itself.
     """
     return judge.identity, identity_of(judge.model) or id(judge.model)
 
@@ -369,7 +369,7 @@ def _call_fields(function: Callable[..., CaseLike | None], *args: object, **kwar
     """Return the case that a function passed as `fields` makes.
 
     Raises:
-        CaseError: `unreadable_row`: it returned None, mostly because its `return` was forgotten. Further on
+        CaseError: `unreadable_row`: it returned None, mostly because of a forgotten `return`. Further on,
             None has other meanings, such as an answer that is still to come.
     """
     case = function(*args, **kwargs)
@@ -393,9 +393,9 @@ def _as_one_case(case: CaseSource | None, fields: Mapping[str, object]) -> CaseS
 
 
 def with_error(verdict: Verdict, error: BaseException) -> Verdict:
-    """Return a verdict with the error that took its place.
+    """Return a verdict with the error that replaced it.
 
-    An error that is not one of this library gets the code "unexpected" and is logged, without keys.
+    An error that is not from this library gets the code "unexpected" and is logged, without keys.
     """
     if isinstance(error, GroundjudgeError):
         failure = Failure(code=error.code, message=error.message)
@@ -410,7 +410,7 @@ def with_error(verdict: Verdict, error: BaseException) -> Verdict:
 
 
 def case_hash(case: Case, inputs: Collection[Input]) -> str:
-    """Return a hash of a case; its metadata count only as far as a prompt with these inputs shows them."""
+    """Return a hash of a case; metadata counts only if a prompt with these inputs shows it."""
     metadata: dict[str, Any] = {}
     for prompt_input in inputs:
         if prompt_input.is_custom:

@@ -1,4 +1,4 @@
-"""From what names a judge to the judge: a name, a file, a rubric, a judge, a panel, a cascade."""
+"""Make a judge from what names it: a name, a file, a rubric, a judge, a panel, a cascade."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 
 
 class AskingOptions(ModelOptions, total=False):
-    """The options of asking: those of the model, and how often it is asked again."""
+    """The options for asking: those of the model, and how often it is asked again."""
 
     max_reasks: Annotated[
         int, Option("1", "How often a model is asked again after a reply that cannot be read.", COUNT)
@@ -33,22 +33,22 @@ class VoteOptions(TypedDict, total=False):
     """The options of a judge that votes several times."""
 
     rule: Annotated[
-        Rule, Option("mean", "How the scores of the votes become one: mean, median or min; see `Panel`.")
+        Rule, Option("mean", "How the votes' scores are combined: mean, median or min; see `Panel`.")
     ]
     stop: Annotated[
         Stop,
         Option(
             "decided",
-            "When to stop asking for votes: once the verdict is decided; or never, before all have voted, "
-            "which makes the mean score more precise.",
+            "When to stop asking for votes: once the verdict is decided; or never, so that all votes are "
+            "cast, which makes the mean score more precise.",
         ),
     ]
     repeats: Annotated[
         int,
         Option(
-            "one verdict, without a vote",
-            "How many votes a judge has on each case, 2 or more; the majority decides. They are asked for at "
-            "temperature 0.7, unless `parameters` has another one above 0.",
+            "a single verdict, no votes",
+            "How many votes a judge casts on each case, 2 or more; the majority decides. The temperature "
+            "is 0.7, unless `parameters` sets another one above 0.",
             command_line="flag",
         ),
     ]
@@ -68,9 +68,9 @@ class CascadeOptions(TypedDict, total=False):
     until: Annotated[
         Until,
         Option(
-            "it must be given",
-            "Where the verdict of a cheaper judge stands: with a number of at most LOW, or of at least HIGH; "
-            "none for an end where it never does. One pair, or a pair for each judge but the last, as "
+            "required",
+            "When a cheaper judge's verdict is final: with a number of LOW or below, or of HIGH or above; "
+            "none for an end at which it never is. One pair, or a pair for each judge but the last, as "
             "`groundjudge calibrate --cascade` finds them.",
         ),
     ]
@@ -81,7 +81,7 @@ class CascadeOptions(TypedDict, total=False):
         ),
     ]
     not_applicable_stands: Annotated[
-        bool, Option("false", 'Whether "not applicable" of a cheaper judge may stand.', TRUE_OR_FALSE)
+        bool, Option("false", 'Whether "not applicable" from a cheaper judge may be final.', TRUE_OR_FALSE)
     ]
 
 
@@ -102,13 +102,13 @@ def load(
 
 
 def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
-    """Load a judge by its name, or from a prompt file of your own by its path.
+    """Load a judge by its name, or your own prompt file by its path.
 
     Args:
         name: one of `names()`, or the path of a prompt file.
         model: a model's name ("openai:gpt-6-luna", "langchain:anthropic:claude-..."), "offline",
             (client, name), a LangChain chat model, a DeepEvalBaseLLM, a function from the request to its
-            reply, or a Model. It must be given.
+            reply, or a Model. It is required.
         options: see `PanelOptions`.
 
     Returns:
@@ -117,7 +117,7 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[
     Raises:
         PromptError: there is no such judge, its file breaks its contract, or an option is out of range.
         ModelError: no model was given, or what was given cannot be used as a model.
-        TypeError: there is no option of that name.
+        TypeError: there is no option with that name.
     """
     return as_judge(name, model, **options)
 
@@ -135,22 +135,22 @@ def as_judge(
 
 
 def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
-    """Make the judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
+    """Make a judge from a name, a path, a rubric or a judge. Every adapter resolves judges this way.
 
     Args:
         judge: a judge, a panel, a cascade or a rubric, or the name or the path of one, which is loaded.
-        model: as for `load`. A judge keeps the model that it has if none is given, and so do the judges of
-            a panel, for which a model is an error if they differ in theirs only. The judges of a cascade
-            always keep theirs, and a model is an error.
-        options: see `PanelOptions`. They replace what a judge or a rubric has; those of a panel or a cascade,
-            what each of its judges has. A cascade takes those of `JudgeOptions` only.
+        model: as for `load`. If you pass none, a judge keeps its own, and so do the judges of a panel. If
+            a panel's judges differ only in their models, passing one is an error. The judges of a cascade
+            always keep theirs, and passing one is an error.
+        options: see `PanelOptions`. They replace the options of a judge or a rubric, or those of each
+            judge of a panel or a cascade. A cascade accepts only those of `JudgeOptions`.
 
     Raises:
-        PromptError, ModelError, TypeError: as for `load`; `unknown_judge` also if the argument is no judge.
+        PromptError, ModelError, TypeError: as for `load`; `unknown_judge` also if `judge` is not a judge.
     """
     _check_judge(judge)
     check_options(options, PanelOptions)
-    # None leaves what is there: adapters pass on options that their callers did not give.
+    # None leaves what is there: adapters also pass on options that their callers left out.
     judge_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     model_options: Any = {}
     for name in ModelOptions.__annotations__:
@@ -166,11 +166,11 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
             panel_options[name] = judge_options.pop(name)
     if isinstance(judge, Panel):
         if "repeats" in panel_options:
-            raise bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
+            raise bad_panel("repeats", "a panel's judges vote already: pass it to load() or a single judge")
         judges = tuple(_single_judge(member, own_model, judge_options) for member in judge.judges)
         # With one model the votes of several are one vote, counted twice: unanimous whatever it says.
         if own_model is not None and _have_one_vote_twice(judges) and not _have_one_vote_twice(judge.judges):
-            raise bad_panel("model", "the judges of this panel differ in their models only: leave it out")
+            raise bad_panel("model", "the judges of this panel differ only in their models: leave it out")
         return replace(judge, judges=judges, **panel_options)
     if isinstance(judge, Cascade):
         if panel_options:
@@ -178,13 +178,13 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
                 " and ".join(panel_options), "the judges of a cascade do not vote: leave it out"
             )
         if own_model is not None:
-            raise bad_cascade("model", "each judge of a cascade has a model of its own: leave it out")
+            raise bad_cascade("model", "each judge of a cascade has its own model: leave it out")
         judges = tuple(_single_judge(member, None, judge_options) for member in judge.judges)
         return replace(judge, judges=judges)
     if not panel_options:
         return _single_judge(judge, own_model, judge_options)
     if "repeats" not in panel_options:
-        raise bad_panel(" and ".join(panel_options), "only a judge that votes has them: pass `repeats` too")
+        raise bad_panel(" and ".join(panel_options), "only a judge that votes uses it: pass `repeats` too")
     # A temperature of 0 in the file gives way to 0.7; one that the caller asks for is a contradiction.
     if judge_options.get("parameters", {}).get("temperature") == 0:
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
@@ -192,13 +192,13 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
 
 
 def _have_one_vote_twice(judges: Sequence[Judge]) -> bool:
-    """Whether two judges would ask a model of one name the same, and not for another of its replies."""
+    """Whether two judges would send the same request to models with the same name, and not as repeats."""
     votes = {(judge.identity, judge.repeat) for judge in judges}
     return len(votes) < len(judges)
 
 
 def _check_judge(candidate: object) -> None:
-    """Refuse what cannot name a judge, such as what an adapter makes of one; its own words say what to pass.
+    """Refuse what cannot name a judge, such as an adapter's object; the message says what to pass instead.
 
     Raises:
         PromptError: `unknown_judge`.
@@ -221,14 +221,14 @@ def _check_judge(candidate: object) -> None:
     if isinstance(getattr(candidate, "judge", None), BaseJudge):  # an evaluator, a metric, a guard
         message += "; this one has a judge: pass its attribute `judge`"
     elif isinstance(candidate, list | tuple | set):
-        message += "; pass several one by one, or panel([...]) for one verdict of all"
+        message += "; pass several one by one, or panel([...]) for one verdict from all of them"
     elif _is_model(candidate):
-        message += "; a model is passed as `model`, and instead of an adapter's runnable the judge in it"
+        message += "; pass a model as `model`, and instead of an adapter's runnable the judge inside it"
     raise PromptError("unknown_judge", message, kind)
 
 
 def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type checker passes anything
-    """Whether an object could be passed as a model; a class can be called, but is none."""
+    """Whether an object could be passed as a model; a class can be called, but is not a model."""
     try:
         as_model(candidate)
     except ModelError:
@@ -237,12 +237,12 @@ def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type chec
 
 
 def model_to_come(_: object) -> str:
-    """Stand in for the model of a judge that is loaded before its model is known; nobody calls it."""
+    """Stand in for the model of a judge that is loaded before its model is known; it is never called."""
     return ""
 
 
 def _single_judge(judge: str | Path | Rubric | Judge, model: Model | None, options: dict[str, Any]) -> Judge:
-    """Make a single judge; what a judge that was passed already has stays, unless an option replaces it."""
+    """Make a single judge; a judge that was passed keeps what it has, unless an option replaces it."""
     rubric_options = dict(options)
     changes: dict[str, Any] = {}
     if "max_reasks" in rubric_options:

@@ -1,10 +1,10 @@
 """A panel: several judges, or one judge several times, and one verdict.
 
-The verdict passes if more than half of the votes asked for pass; an error withholds its vote. Its score is
-that of all votes, and it has a value where these have one label. Asking until the majority is decided, two
-votes at first, gave the verdict of sixteen votes for 97% of the cases in one study, with 2.25 calls a case.
+The verdict passes if more than half of the votes asked for pass; an error withholds its vote. Its score
+combines all votes, and it has a value if these have one label. Asking until the majority is decided, with two
+votes at first, gave the verdict of sixteen votes for 97% of the cases in one study, at 2.25 calls per case.
 The mean score is then no better than that of two votes, so use `stop="never"` where the score itself matters.
-Repeats make a verdict stable and show how doubtful it is; they hardly make it right.
+Repeats make a verdict stable and show how doubtful it is; they hardly make it more accurate.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from groundjudge.scale import DIGITS
 from groundjudge.verdict import Verdict, deciding_score, fields_of_votes
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
-"""How the scores of the votes become one."""
+"""How the votes' scores are combined."""
 
 RULES: Mapping[Rule, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median, "min": min}
 
@@ -37,7 +37,7 @@ FIRST_VOTES = 2
 """Votes that are always asked for; if they agree, they decide."""
 
 Stop: TypeAlias = Literal["decided", "never"]
-"""When to stop asking for votes: once the majority is decided, or not before all have voted."""
+"""When to stop asking for votes: once the majority is decided, or only when all have voted."""
 
 VOTE_FIELDS = (
     *("status", "score", "scores", "weakest", "value", "label", "passed", "reason", "parts", "citations"),
@@ -46,18 +46,18 @@ VOTE_FIELDS = (
 """The fields that a panel's verdict takes from one vote of the majority."""
 
 REPEAT_TEMPERATURE = 0.7
-"""The temperature of repeats: at 0 a model repeats its reply, and nothing is learned."""
+"""The temperature of repeats: at 0 a model repeats its reply, which shows nothing new."""
 
 
 @dataclass(frozen=True)
 class Panel(BaseJudge):
-    """Several judges that vote on each case; it is used like a Judge. Immutable.
+    """Several judges that vote on each case; use it like a Judge. Immutable.
 
     Attributes:
-        judges: two or more, in the order in which they are asked; all answer on one scale.
+        judges: two or more, in the order in which they are asked; all share one scale.
         rule: the score is the "mean", the "median" or the "min" of the scores of the votes. Votes with parts
-            are not mixed: of the majority's votes the one with the median of the deciding scores, or with
-            "min" the lowest, speaks for all, so that parts, headline and weakest part fit each other.
+            are not mixed: the majority's vote with the median of the deciding scores, or with "min" the
+            lowest, represents all, so that parts, headline and weakest part match.
         stop: "decided" asks two judges, and the others only until no outcome can be overturned; "never"
             asks all. Early stopping keeps the verdict, not the precision of the score.
 
@@ -83,11 +83,11 @@ class Panel(BaseJudge):
             # Only a judge that is listed again has an index above 0.
             if judge.repeat and judge.rubric.prompt.parameters.get("temperature", 1) == 0:
                 fault = f"{judge.name} is listed twice at temperature 0, where it repeats itself"
-                raise bad_panel("panel", f"{fault}: ask one for repeats")
+                raise bad_panel("panel", f"{fault}: load it once, with `repeats`")
 
     @cached_property
     def identity(self) -> str:
-        """A hash of all that decides on a verdict: the judges' identities, the rule, and when to stop."""
+        """A hash of all that determines a verdict: the judges' identities, the rule, and when to stop."""
         settings = " ".join([*(judge.identity for judge in self.judges), self.rule, self.stop])
         return sha256(settings.encode()).hexdigest()[:16]
 
@@ -121,13 +121,13 @@ class Panel(BaseJudge):
         return self._majority_verdict(conversation.record, votes, outcome)
 
     def _is_decided(self, n_votes: int, n_agreeing: int) -> bool:
-        """Whether the first votes agree, or no further vote can overturn a majority or bring one about.
+        """Whether the first votes agree, or no further vote can overturn a majority or create one.
 
         Of five judges, 2 of 2 that agree decide, and 3 of 4; 2 of 3 do not.
 
         Args:
             n_votes: how many votes there are.
-            n_agreeing: how many of them the largest group has that agrees.
+            n_agreeing: how many are in the largest group of them that agrees.
         """
         if n_votes == n_agreeing == FIRST_VOTES:
             return True
@@ -138,7 +138,7 @@ class Panel(BaseJudge):
     def _majority_verdict(self, record: Verdict, votes: Sequence[Verdict], outcome: str) -> Verdict:
         """Make the verdict of one vote of the majority, with the score of all votes.
 
-        Parts and headline fit each other in one reply only: of votes with parts that vote is taken whole.
+        Parts and headline match only within one reply: of votes with parts, one vote is used whole.
         """
         scored = [vote for vote in votes if vote.score is not None]
         has_parts = any(vote.parts for vote in scored)
@@ -169,9 +169,9 @@ class Panel(BaseJudge):
         return record.model_copy(update=changes)
 
     def _value_of_all(self, scored: Sequence[Verdict]) -> float | None:
-        """Return the value of all votes, if these have one label.
+        """Return the value of all votes, if they share one label.
 
-        Between two levels lies no third one that was meant.
+        No judge meant a level between two others.
         """
         values = [vote.value for vote in scored if vote.value is not None]
         labels = {vote.label for vote in scored}
@@ -188,11 +188,11 @@ class Panel(BaseJudge):
 
 
 AnyJudge: TypeAlias = Judge | Panel | Cascade
-"""What judges a case: every adapter and every run takes any of them."""
+"""What judges a case: every adapter and every run accepts any of them."""
 
 
 def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided") -> Panel:
-    """Make a panel of judges with other models or other prompts, all on one scale.
+    """Make a panel of judges with different models or different prompts, all on one scale.
 
     A judge that is listed several times is asked several times.
 

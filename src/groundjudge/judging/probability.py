@@ -10,10 +10,10 @@ from groundjudge.verdict import Verdict, passes
 
 
 def passing_probability(rubric: Rubric, verdict: Verdict, *, count_not_applicable: bool) -> float | None:
-    """Return the probability that a verdict passes, 0..1; of one on sentences, the least over the claims.
+    """Return the probability that a verdict passes, 0..1; for sentences, the lowest of the claims.
 
     Args:
-        rubric: what the verdict was given by.
+        rubric: the rubric of the verdict.
         verdict: the verdict.
         count_not_applicable: whether values that mean "not applicable", which pass, count as passing.
             Otherwise they speak for neither side: against passing where the verdict passes, and for it where
@@ -50,12 +50,12 @@ def passing_probability(rubric: Rubric, verdict: Verdict, *, count_not_applicabl
 
 
 def _value_of(name: str, rubric: Rubric, verdict: Verdict) -> float | None:
-    """The value that a distribution names by a choice, a number or a level; None if it has no score."""
+    """Return the value that a choice, a number or a level means; None if it has no score."""
     scale = rubric.scale
     if scale.choices:
         return scale.choices.get(name)
     if name in rubric.levels.values():
-        # Of a level that is a range of values the judge has named one, which is nearer than its middle.
+        # For a level that is a range of values, the judge has named one, which is nearer than the middle.
         if name == verdict.label and verdict.value is not None:
             return verdict.value
         return _middle_of_level(name, rubric)
@@ -66,7 +66,7 @@ def _value_of(name: str, rubric: Rubric, verdict: Verdict) -> float | None:
 
 
 def _middle_of_level(label: str, rubric: Rubric) -> float | None:
-    """The middle of the values that bear a label: 1.5 for the label of 1 and 2."""
+    """Return the middle of the values with a label: 1.5 for the label of 1 and 2."""
     scale = rubric.scale
     numbers = [number for number in scale.whole_numbers if label_of(number, rubric.levels) == label]
     if numbers:

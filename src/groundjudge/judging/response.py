@@ -1,4 +1,4 @@
-"""An answer: all that an application newly says, which a guard judges, and replaces, as one response."""
+"""An answer: everything new that an application says, which a guard judges and replaces as one response."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from groundjudge.case.shapes import is_blank, notes_on, read_chat
 from groundjudge.errors import CaseError
 
 NOT_SPEAKING = frozenset({"user", "system", "developer", "tool"})
-"""The roles whose messages are no answer; any other role, such as "critic", is one of the application's."""
+"""The roles whose messages are not answers; any other role, such as "critic", is the application's own."""
 
 
 def merge_answer(inputs: object, outputs: object) -> object:
-    """Return an application's outputs with all that they newly say as their last message.
+    """Return an application's outputs with everything new in them as their last message.
 
-    Outputs without messages, and those that a case cannot be read from, are returned as they are.
+    Outputs without messages, and those from which no case can be read, are returned as they are.
     """
     thread = read_chat(outputs) or ()
     values: Mapping[str, Any] = {}
@@ -65,10 +65,10 @@ def merge_response(case: Case) -> Case:
     """Return a case whose response is one message in place of several that say something new.
 
     Raises:
-        CaseError: `answer_elsewhere`: two keys of the output have answers that differ, and one is judged.
+        CaseError: `answer_elsewhere`: two keys of the output have different answers, and only one is judged.
     """
     if ALSO_GIVEN in case.notes.get("response", ()):
-        message = "the output has two answers that differ, each under a name of the response: return one"
+        message = "the output has two different answers, each under a name of the response: return only one"
         raise CaseError("answer_elsewhere", message, "response")
     response = case.response
     if not is_list(response) or len(response) < 2:  # noqa: PLR2004  of one message there is nothing to merge
@@ -85,9 +85,9 @@ def merge_response(case: Case) -> Case:
 
 
 def _count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
-    """Count the messages with which an application was asked, if what it returned begins with them.
+    """Count the messages that an application was sent, if what it returned begins with them.
 
-    Of anything else nothing is old: it is better to judge an old answer again than to miss a new one.
+    Otherwise nothing counts as old: it is better to judge an old answer again than to miss a new one.
     """
     n_earlier = len(earlier)
     input_turns = [(message.role, message.content) for message in earlier]
@@ -96,7 +96,7 @@ def _count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
 
 
 def _answer_texts(messages: Sequence[Message]) -> list[str]:
-    """What messages of the application say, each text once; also the text beside the call of a tool."""
+    """Return what the application's messages say, each text once; also the text next to a tool call."""
     texts: list[str] = []
     for message in messages:
         is_answer = message.role not in NOT_SPEAKING and not is_blank(message)
@@ -106,7 +106,7 @@ def _answer_texts(messages: Sequence[Message]) -> list[str]:
 
 
 def _join(messages: Sequence[Message]) -> Message | None:
-    """One assistant message with all that the application says in some messages; None if it says nothing."""
+    """Return one assistant message with all that the application says in these; None if it says nothing."""
     texts = _answer_texts(messages)
     if not texts:
         return None
@@ -115,7 +115,7 @@ def _join(messages: Sequence[Message]) -> Message | None:
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
-    """A mapping, dataclass or pydantic model as a mapping; an empty one for anything else."""
+    """Return a mapping, dataclass or pydantic model as a mapping; an empty one for anything else."""
     if is_mapping(value):
         return value
     fields = declared_fields(value)
@@ -123,7 +123,7 @@ def _as_mapping(value: object) -> Mapping[str, Any]:
 
 
 def _messages_of_inputs(inputs: object) -> Sequence[Message]:
-    """The messages that an application was asked with: those of its input, or its query."""
+    """Return the messages that an application was sent: those of its input, or its query."""
     value = inputs
     thread = read_chat(inputs)
     if thread is None and not isinstance(inputs, str):

@@ -19,7 +19,7 @@ async def judge_turns(
 
     Args:
         judge: the judge of each turn.
-        turns: by its name each turn's case, or the name of the field for want of which it is not judged.
+        turns: by its name each turn's case, or the field whose absence keeps it from being judged.
         judge_case: gives the judge's verdict on one case, or raises as `Judge.ajudge` does.
 
     Returns:
@@ -102,7 +102,7 @@ def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Ma
 
 
 def _lowest_turn(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that decides: of those with a score one that failed, then the lowest one."""
+    """Return the verdict that decides: among those with a score, a failed one first, then the lowest."""
     scored = [verdict for verdict in verdicts if verdict.score is not None]
     candidates = scored or verdicts
     return min(candidates, key=lambda verdict: (verdict.passed is not False, deciding_score(verdict) or 0.0))

@@ -1,4 +1,4 @@
-"""Two judges that share their calls, because they ask the same about each case."""
+"""Two judges that share their calls, because they ask the same questions about each case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groundjudge.rubric.model import Model
 
 
 def make_twins(judge: AnyJudge) -> tuple[AnyJudge, AnyJudge]:
-    """Make two judges of one, each of which makes only the calls that the other has not made.
+    """Make two judges from one; each makes only the calls that the other has not made.
 
     The tokens of a call are counted by the judge that made it.
     """

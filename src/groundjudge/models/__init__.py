@@ -1,1 +1,1 @@
-"""Models that answer requests: an OpenAI-compatible endpoint, and none at all."""
+"""Models that answer requests: endpoints, functions, and the models of other libraries."""

@@ -44,12 +44,13 @@ class CachedModel:
     """A model that caches the replies of another model in an SQLite file.
 
     A reply is stored, as raw text, once the judge that asked has read it. It is read again on each use, so an
-    improved reply format needs no new calls, and one that a judge cannot read is asked for again. Errors,
+    improved reply format needs no new calls, and a reply that a judge cannot read is requested again. Errors,
     refusals and unreadable replies are not stored. A reply from the file has `cached=True` and a usage of 0.
 
-    The cache key consists of all that is sent, the model's identity (endpoint, name and settings, without
-    secrets), all parameters, `repeat` and the request's own `repeat`. A model that cannot be told from
-    others, such as a function without an attribute `identity`, is asked each time, after a RuntimeWarning.
+    The cache key consists of everything that is sent, the model's identity (endpoint, name and settings,
+    without secrets), all parameters, `repeat` and the request's own `repeat`. A model that cannot be
+    distinguished from others, such as a function without an attribute `identity`, is asked every time, after
+    a RuntimeWarning.
     Any number of threads and processes can share the file. If it cannot be read or written, the model is
     asked and a warning is logged. A forked process needs its own CachedModel; one that is pickled opens the
     file again, by its absolute path.
@@ -58,7 +59,7 @@ class CachedModel:
 
     Args:
         model: the model to ask, or anything that `load` accepts as one.
-        path: the file; it is created if it does not exist, its folder is not.
+        path: the file; it is created if it does not exist, but its folder is not.
         repeat: the index, from 0, of one of several replies to the same request, for example for votes.
 
     Raises:
@@ -74,8 +75,8 @@ class CachedModel:
         self._in_flight: dict[tuple[int, str], asyncio.Event] = {}
         if not self.identity:
             message = (
-                f"replies of {self.name} are not cached, because nothing tells it from other models of that "
-                "name: give it an attribute `identity`, a text that changes whenever its replies may change"
+                f"replies of {self.name} are not cached, because nothing distinguishes it from other models "
+                "with that name: give it an attribute `identity`, a string that changes when its replies may"
             )
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         try:
@@ -141,7 +142,7 @@ class CachedModel:
             return None
         try:
             stored = StoredReply.model_validate_json(row[0])
-        except ValidationError:  # what is in the file may be no reply
+        except ValidationError:  # the file may contain something else
             return None
         return Reply(**dict(stored), usage=Usage(), cached=True)
 
@@ -151,7 +152,7 @@ class CachedModel:
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, text)
 
     def _key(self, request: Request, identity: str) -> str:
-        """Return a hash of all that the reply to a request depends on."""
+        """Return a hash of everything that the reply to a request depends on."""
         version = 3  # increase it when the meaning of keys changes
         messages = [dict(message) for message in request.messages]
         repeats = [self.repeat, request.repeat]
@@ -161,7 +162,7 @@ class CachedModel:
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
     def _execute(self, statement: str, *values: str) -> tuple[str | bytes] | None:
-        """The first row that a statement returns; None if there is none or the file cannot be used."""
+        """Return the first row of a statement's result; None if there is none or the file cannot be used."""
         try:
             with self._lock:
                 return cast("tuple[str | bytes] | None", self._file.execute(statement, values).fetchone())
@@ -171,12 +172,12 @@ class CachedModel:
 
 
 def _open_cache(path: Path) -> sqlite3.Connection:
-    """Open the file of a cache, or make it.
+    """Open the file of a cache, or create it.
 
     Raises:
-        sqlite3.Error, OSError: it cannot be opened, or is of another application.
+        sqlite3.Error, OSError: it cannot be opened, or belongs to another application.
     """
-    with suppress(FileExistsError):  # SQLite makes the files beside it with the same mode
+    with suppress(FileExistsError):  # SQLite creates the files next to it with the same mode
         open(path, "xb", opener=private_opener).close()
     _check_is_cache(path)
     file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -194,24 +195,24 @@ def _open_cache(path: Path) -> sqlite3.Connection:
 
 
 def _check_is_cache(path: Path) -> None:
-    """Look at a file before it is opened as a cache, without writing to it or beside it.
+    """Check a file before it is opened as a cache, without writing to it or next to it.
 
     Raises:
-        sqlite3.Error: it is of another application.
+        sqlite3.Error: it belongs to another application.
     """
     if path.with_name(f"{path.name}-wal").exists():
-        mode = "mode=ro"  # somebody may have it open, and a part of it is only in the log
+        mode = "mode=ro"  # it may be open elsewhere, with a part of it only in the log
     else:
-        mode = "immutable=1"  # SQLite would make files beside it
+        mode = "immutable=1"  # SQLite would create files next to it
     with closing(sqlite3.connect(f"{path.as_uri()}?{mode}", uri=True, timeout=PATIENCE)) as file:
         (is_cache,) = file.execute(IS_CACHE, [f"CREATE TABLE {TABLE}"]).fetchone()
     if not is_cache or path.stat().st_size == 1:  # which is nothing to SQLite
-        message = "it holds something else"
+        message = "it contains something else"
         raise sqlite3.DatabaseError(message)
 
 
 class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", strict=True):
-    """A reply as it is in the file, without what it cost."""
+    """A reply as it is stored in the file, without its cost."""
 
     text: str
     finish_reason: str | None

@@ -1,4 +1,4 @@
-"""What a client answered or raised, and the one error that becomes of it, without secrets."""
+"""Turns what a client answered or raised into one kind of error, without secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_MESSAGE_LENGTH = 500
 """An endpoint's own error message is cut after this many characters."""
 
 MAX_LAYERS = 1000
-"""How deep an error is looked for. An object of the caller's may hold itself."""
+"""How deep to look for an error. An object of the caller's may contain itself."""
 
 NO_REASON = "the endpoint gives no reason"
 
@@ -35,7 +35,7 @@ KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection
 """Error codes by substrings of the names of exception classes, Python's own and those of all clients."""
 
 UNPARSED = frozenset({"HttpProcessingError", "DecodingError"})
-"""Exceptions for what is no HTTP, or not compressed as it says. From the first aiohttp raises status 400."""
+"""Exceptions for what is not HTTP, or not compressed as it says. For the first aiohttp sets status 400."""
 
 CODES: Mapping[str, Collection[str]] = {
     "auth": ("invalid_api_key",),
@@ -46,17 +46,17 @@ CODES: Mapping[str, Collection[str]] = {
     # The first is OpenAI's, the others llama.cpp's, TypeSafe's and FastAPI's.
     "too_long": ("context_length_exceeded", "exceed_context_size_error", "max_tokens_exceeded", "too_long"),
 }
-"""The names by which the body of an error tells the code of a ModelError; most are of OpenAI's API."""
+"""Names in the body of an error that give the code of a ModelError; most are from OpenAI's API."""
 
 ROW_REMEDIES: Mapping[str, str] = {
     "refused": "a content filter rejects it: look at the case, or let another model judge it",
-    "too_long": "judge a shorter response, or give fewer or shorter documents; if max_tokens takes too "
-    "much of the model's window, lower it",
+    "too_long": "judge a shorter response, or pass fewer or shorter documents; if max_tokens takes up too "
+    "much of the model's context window, lower it",
 }
 """What the user can do about an error that one row has at any endpoint, by its code."""
 
 FIRST_ERROR_STATUS = 300
-"""No redirect is followed: what was meant for an endpoint must not reach another one."""
+"""Redirects are not followed: what was meant for one endpoint must not reach another."""
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses of a response that names another address, in its header Location."""
@@ -92,7 +92,7 @@ def no_reply(body: object, expected: str = "a chat completion") -> str:
 
 
 def _layers(body: object) -> list[object]:
-    """Return the body of an error and what it holds about the error, each layer inside the one before."""
+    """Return the body of an error and what it contains about the error, each layer inside the one before."""
     layers: list[object] = []
     while body is not None and len(layers) < MAX_LAYERS:
         layers.append(body)
@@ -100,8 +100,8 @@ def _layers(body: object) -> list[object]:
     return layers
 
 
-def _inside(body: Any) -> Any:  # noqa: ANN401  whatever an endpoint sends
-    """Return what a body holds about its error: in {"error": {"message": "no"}} it is {"message": "no"}."""
+def _inside(body: Any) -> Any:  # noqa: ANN401  anything an endpoint sends
+    """Return what a body contains about its error: of {"error": {"message": "no"}}, {"message": "no"}."""
     match body:
         case {"detail": object() as inner} if inner:  # FastAPI
             return inner
@@ -118,7 +118,7 @@ def _inside(body: Any) -> Any:  # noqa: ANN401  whatever an endpoint sends
 
 
 def message_of(body: object) -> str:
-    """Return the message in an endpoint's error body, whichever of the usual shapes the body has."""
+    """Return the message in an endpoint's error body, in any of the usual shapes."""
     layers = _layers(body)
     if not layers:
         return NO_REASON
@@ -139,7 +139,7 @@ def message_of(body: object) -> str:
 
 
 def status_in(body: object) -> int | None:
-    """Return the HTTP status that an error body has as its code, `429` or `"429"`; None if it has none."""
+    """Return the HTTP status in an error body's code, `429` or `"429"`; None if there is none."""
     for layer in reversed(_layers(body)):
         code = str(layer.get("code")) if is_mapping(layer) else ""
         if re.fullmatch(r"[3-5]\d\d", code, re.ASCII):
@@ -148,9 +148,9 @@ def status_in(body: object) -> int | None:
 
 
 def code_of_answer(status: int | None, body: object) -> str | None:
-    """Return the code of a ModelError for what an endpoint answered; what the body says of itself decides.
+    """Return the code of a ModelError for what an endpoint answered; the body's own words decide.
 
-    None if neither the body nor the status tells one.
+    None if neither the body nor the status gives one.
 
     Args:
         status: the HTTP status; None if it is not known.
@@ -168,7 +168,7 @@ def code_of_answer(status: int | None, body: object) -> str | None:
     if status is None or status < FIRST_ERROR_STATUS:
         return None
     code = code_of_status(status)
-    # Many endpoints have no name for what is wrong with a row.
+    # Many endpoints have no code for what is wrong with a row.
     message = message_of(body)
     if code == "bad_request" and TOO_LONG.search(message):
         return "too_long"
@@ -178,7 +178,7 @@ def code_of_answer(status: int | None, body: object) -> str | None:
 
 
 def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> ModelError:
-    """Return the error of a model. Nothing else makes one, so that no message has a key in it.
+    """Return the error of a model. Nothing else creates one, so no message contains a key.
 
     Args:
         code: one of the codes of ModelError.
@@ -197,7 +197,7 @@ def model_errors(
     remedies: Mapping[str, str] = ROW_REMEDIES,
     task: asyncio.Task[Any] | None = None,
 ) -> Generator[None]:
-    """Raise what a function or a client raises inside as a ModelError.
+    """Raise what a function or a client raises in the block as a ModelError.
 
     The arguments are those of `error_of`, and the task of `is_failure`.
     """
@@ -210,7 +210,7 @@ def model_errors(
 
 
 def is_failure(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
-    """Whether a function or a client has failed: nobody ends the program, the task or a generator.
+    """Whether a function or a client has failed, and not the program, the task or a generator been ended.
 
     Args:
         error: what it raised.
@@ -225,9 +225,9 @@ def is_failure(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
         group = cast("BaseExceptionGroup[BaseException]", error)
         return group.subgroup((KeyboardInterrupt, SystemExit)) is None
     if isinstance(error, asyncio.CancelledError):
-        return task.cancelling() == 0  # nobody has asked for it
+        return task.cancelling() == 0  # no one has requested it
     if isinstance(error, GeneratorExit):
-        # A coroutine that is thrown away is closed from outside its task, mostly by the garbage collector.
+        # A discarded coroutine is closed from outside its task, mostly by the garbage collector.
         with suppress(RuntimeError):  # no event loop runs
             return asyncio.current_task() is task
         return False
@@ -241,13 +241,13 @@ def error_of(
     secrets: Secrets = (),
     remedies: Mapping[str, str] = ROW_REMEDIES,
 ) -> ModelError:
-    """Return a ModelError for what a function or any client raised; of a ModelError only the text changes.
+    """Return a ModelError for what a function or any client raised; only the text of a ModelError changes.
 
-    Clients are known by what their exceptions have in common: `status_code`, `code`, `body`, `response`, and
-    the names of their classes. So no client needs to be imported.
+    Clients are recognised by what their exceptions have in common: `status_code`, `code`, `body`, `response`,
+    and the names of their classes, so no client needs to be imported.
 
     Args:
-        error: the exception; in tracebacks a RedactedError stands for it.
+        error: the exception; in tracebacks a RedactedError takes its place.
         model: the model's name.
         who: how the message begins.
         secrets: as for `model_error`.
@@ -272,9 +272,9 @@ def error_of(
 
 
 def copy_of(error: ModelError) -> ModelError:
-    """Return a copy of an error, with its cause, so that the user's object stays as it is.
+    """Return a copy of an error, with its cause, so that the user's object stays unchanged.
 
-    It is not made by `copy`, which calls __init__: a class of the user's may take other arguments.
+    `copy` would call __init__, and a class of the user's may take other arguments.
     """
     result: ModelError = type(error).__new__(type(error))
     vars(result).update(vars(error))
@@ -314,20 +314,20 @@ def _client_retries(error: BaseException) -> int:
 
 
 def check_key(key: object, origin: str, model: str) -> None:
-    """Refuse a key that no header can carry, as one with a line break that was copied with it.
+    """Refuse a key that a header cannot carry, such as one copied with a line break.
 
     Raises:
         ModelError: `no_endpoint`; the message says where the key came from.
     """
     if isinstance(key, str) and not (key.isascii() and key.isprintable()):
-        message = f"{origin} cannot be the key for {model}: it has characters that no header can carry"
+        message = f"{origin} cannot be the key for {model}: it contains characters that a header cannot carry"
         raise model_error("no_endpoint", message, model, [key])
 
 
 def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
-    """Return the reply without the keys and passwords of the endpoint, which an odd one may send back.
+    """Return the reply without the endpoint's keys and passwords, which an odd endpoint may send back.
 
-    A secret that the request's messages show too is left in: it is part of the case, and no secret.
+    A secret that the request's messages contain too is left in: it is part of the case, not a secret.
     """
     texts = {name: str(getattr(reply, name) or "") for name in ("text", "finish_reason", "model", "refusal")}
     reply_text = "\n".join(texts.values())
@@ -349,7 +349,7 @@ def without_echo(reply: Reply, request: Request, secrets: Secrets) -> Reply:
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status that an exception of any client is about; None if it has none."""
+    """Return the HTTP status of an exception from any client; None if it has none."""
     for name in ("status_code", "status", "code"):  # of most clients, of TypeSafe's, of Google's
         status = getattr(error, name, None)
         if isinstance(status, int):
@@ -362,7 +362,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def body_of(error: BaseException) -> object:
-    """Return the body of an error response, or what an exception keeps of it."""
+    """Return the body of an error response, or as much of it as an exception keeps."""
     body = getattr(error, "body", None)
     if body is not None:
         return parse_body(body)
@@ -384,7 +384,7 @@ def code_of(error: BaseException) -> str:
     if code is not None:
         return code
     if status == SUCCESS:
-        return "server"  # an error, with no code of its own
+        return "server"  # an error without its own code
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError | zlib.error):
         return "server"  # the client could not read what the endpoint sent
     if not _code_by_class(error):
@@ -403,7 +403,7 @@ def message_in(error: BaseException) -> str:
     status = getattr(error, "status_code", None)
     target = redirect_target(error)
     if target:
-        return f"{status}: the endpoint points to {target}, where nothing was sent"
+        return f"{status}: the endpoint redirects to {target}; nothing was sent there"
     if isinstance(error, NoReplyError):
         return str(error) if error_in(error.body) is None else f"an error: {message_of(body_of(error))}"
     if isinstance(status, int) and hasattr(error, "body"):
@@ -418,7 +418,7 @@ def message_in(error: BaseException) -> str:
 
 
 def redirect_target(error: BaseException) -> str:
-    """Return where a redirect points to, without user, password and query; "" if the error is about none."""
+    """Return the target of a redirect, without user, password and query; "" if the error is not about one."""
     response: Any = getattr(error, "response", None)
     headers: Any = getattr(response, "headers", None)
     if not headers or getattr(error, "status_code", None) not in REDIRECTS:
@@ -428,23 +428,23 @@ def redirect_target(error: BaseException) -> str:
         return ""
     try:
         url = urlsplit(urljoin(str(response.url), location))
-    except ValueError:  # a bracket that belongs to no IPv6 address
+    except ValueError:  # a bracket outside of an IPv6 address
         return "an address that cannot be read"
     host = url.netloc.rpartition("@")[2]
     return f"{url.scheme}://{host}{url.path}"[:MAX_MESSAGE_LENGTH]
 
 
 def _path_of(error: BaseException) -> str:
-    """Return the path of the URL that was asked, without user, password and query; "" if it is not known."""
+    """Return the path of the requested URL, without user, password and query; "" if it is not known."""
     with suppress(RuntimeError, ValueError):  # httpx raises the first if a response has no request
         url = urlsplit(str(getattr(getattr(error, "response", None), "url", "")))
-        if url.scheme and url.netloc:  # a mock has every attribute, and no URL
+        if url.scheme and url.netloc:  # a mock has every attribute, but no URL
             return url.path[:MAX_MESSAGE_LENGTH]
     return ""
 
 
 def _code_by_class(error: BaseException) -> str | None:
-    """Return the code that the name of an exception's class tells, such as "timeout" for a ReadTimeout."""
+    """Return the code that the name of an exception's class gives, such as "timeout" for a ReadTimeout."""
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     for part, code in KINDS.items():
         if part in names:
@@ -453,7 +453,7 @@ def _code_by_class(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return the exception and what it was raised from, down to the first."""
+    """Return the exception and everything it was raised from, down to the first."""
     causes: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in causes:  # an exception can be raised from itself
@@ -463,7 +463,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the endpoint asks to wait, which it gives as a number or as a date."""
+    """Return the seconds that the endpoint asks to wait, given as a number or as a date."""
     for header, units in (("retry-after-ms", 1000), ("retry-after", 1)):
         value = str(headers.get(header, ""))
         with suppress(ValueError, OverflowError):

@@ -18,21 +18,22 @@ from groundjudge.rubric.rubric import TEXT, Request, Way
 
 
 async def _ask(function: Callable[..., Any], request: Request) -> Reply:
-    """Call a function with a request: what it returns becomes a reply, `"4"` as well as a message."""
+    """Call a function with a request and make a reply of what it returns, such as `"4"` or a message."""
     return reply_of(await call_function(function, request), request.rubric.verdict_keys)
 
 
 @dataclass(frozen=True)
 class FunctionModel:
-    """A function, sync or async, as a model. An exception that it raises becomes a ModelError.
+    """A function, sync or async, as a model. Its exceptions become ModelErrors.
 
-    An exception with an HTTP status (`status_code`) gets that status's code; one whose class has "Timeout"
-    in its name `timeout`, "Connect" `connection`, as Python's own have; any other `failed`.
+    An exception with an HTTP status (`status_code`) gets that status's code. One whose class name contains
+    "Timeout" gets `timeout`, and one with "Connect" gets `connection`, like Python's own. Any other gets
+    `failed`.
 
     Attributes:
-        function: from the request to the reply. A synchronous one runs in a thread of its own.
+        function: takes the request, returns the reply. A synchronous one runs in a separate thread.
         name: the model's name in verdicts; by default the function's own name.
-        ask: calls the function for a request, and makes a reply of what it returns.
+        ask: calls the function for a request, and makes a reply from what it returns.
         way: how it is asked.
     """
 
@@ -50,7 +51,7 @@ class FunctionModel:
 
     @property
     def identity(self) -> str:
-        """What tells this function from others, for a cache: its attribute `identity`, or its object's."""
+        """What distinguishes this function in a cache: its attribute `identity`, or its object's."""
         identity = declared_identity(self.function)
         return identity or declared_identity(getattr(self.function, "__self__", None))
 
@@ -60,7 +61,7 @@ class FunctionModel:
         return environment_keys()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled. A key in an attribute of the function's object gives a RuntimeWarning."""
+        """Return what is pickled. A key in an attribute of the function's object causes a RuntimeWarning."""
         # The object that a method belongs to, or else the function itself, which may be an object.
         names = secret_attributes(getattr(self.function, "__self__", self.function))
         if names:
@@ -78,16 +79,16 @@ class FunctionModel:
             ModelError: the function raised an exception, or its result cannot be read as a reply.
         """
         if "response_format" in request.added_parameters and request.rubric.structured != "always":
-            # It was added for a re-ask, and nobody would notice that the function does not know it.
+            # It was added for a re-ask, and a function that does not know it would fail unnoticed.
             parameters = dict(request.parameters)
             del parameters["response_format"]
             request = replace(request, parameters=parameters)
-        # It tells whether a CancelledError is the function's own, or somebody has cancelled the request.
+        # It shows whether a CancelledError is the function's own, or the request was cancelled.
         task = asyncio.current_task()
         with model_errors(self.name, f"the model {self.name} raised ", task=task):
             try:
                 reply = await self.ask(self.function, request)
             except NoReplyError as error:
                 raise error_of(error, self.name, f"the model {self.name} returned ")  # noqa: B904  it has a cause
-            # A function may answer with what it has sent, keys of the environment among it.
+            # A function may return what it has sent, including keys from the environment.
             return without_echo(reply, request, self.secrets)

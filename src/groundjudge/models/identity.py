@@ -1,4 +1,4 @@
-"""What tells models apart for a cache, without secrets, and what of a model can go to another process."""
+"""What distinguishes models in a cache, without secrets, and which models can go to another process."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SECRET_SETTING = compile_when_used(
     r"|(.*[_-])?(client|webhook)[_-]secret|(.*[_-])?(api|access|auth|bearer|session)[_-]?token|credentials?",
     re.IGNORECASE,
 )
-"""Names of settings that hold secrets. `stop_token` and `output_key` do not."""
+"""Names of settings that contain secrets. `stop_token` and `output_key` do not."""
 
 UNRELATED = frozenset(
     {"callbacks", "callback_manager", "cache", "verbose", "tags", "metadata", "rate_limiter"}
 )
-"""Settings of LangChain's classes that change no reply."""
+"""Settings of LangChain's classes that do not affect replies."""
 
 CUSTOM_HEADERS = "_custom_headers"
-"""The attribute by which a provider's client is recognised: the headers that it was made with."""
+"""The attribute by which a provider's client is recognised: the headers it was created with."""
 
 PROVIDER_CLIENT = "_client"
 """The attribute under which a part, such as `client.chat.completions`, has the provider's client."""
@@ -47,12 +47,12 @@ USER = compile_when_used(r'(?<=://)[^/@\s"]+@')
 def identity_by_settings(name: str, model: object) -> str:
     """Return the identity of a model: its name, and a hash of its settings.
 
-    Settings tell what an installed package does, and what it does with nothing but plain values, classes and
-    such objects again. What code of your own does, nobody can tell: it says so itself, by an attribute
-    `identity`.
+    Settings describe fully what an installed package does, if they consist of plain values, classes and
+    objects of such packages. What your own code does cannot be seen from outside: it says so itself, with an
+    attribute `identity`.
 
     Returns:
-        "" if the model, or anything in its settings, cannot be told from others.
+        "" if the model, or anything in its settings, cannot be distinguished from others.
     """
     try:
         text = json.dumps(model, default=_describe)
@@ -64,7 +64,7 @@ def identity_by_settings(name: str, model: object) -> str:
 
 
 def declared_identity(value: object) -> str:
-    """Return what an object of the user's says of itself: its attribute `identity`; "" without one."""
+    """Return what a user's object says about itself, its attribute `identity`; "" without one."""
     identity = getattr(value, "identity", "")
     return identity if isinstance(identity, str) else ""
 
@@ -90,14 +90,14 @@ def class_of(value: object) -> str:
 
 
 def not_pickled(model: str, what: str) -> PicklingError:
-    """Return the error of a model that cannot be sent to another process: how it can be, and never a key.
+    """Return the error of a model that cannot be sent to another process; it says how to, and shows no key.
 
     Args:
         model: the model's name.
-        what: what it holds that must not leave the process.
+        what: what it contains that must not leave the process.
     """
     return PicklingError(
-        f"the model {model} cannot be sent to another process with {what}: name it, as in "
+        f"the model {model} cannot be sent to another process with {what}: pass its name, as in "
         '"openai:gpt-6-luna" or "langchain:anthropic:claude-sonnet-5", and set OPENAI_API_KEY and, if it '
         "needs one, OPENAI_BASE_URL, or the provider's variables, in the environment of the workers"
     )
@@ -109,12 +109,12 @@ def itself(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy
 
 
 def _describe(value: Any) -> object:  # noqa: ANN401
-    """Return what stands for a value that JSON does not have.
+    """Return a replacement for a value that JSON does not have.
 
     A ChatOpenAI(model="gpt") becomes {"class": "langchain_openai....ChatOpenAI", "model_name": "gpt", ...}.
 
     Raises:
-        TypeError: it is of no installed package, or has no settings.
+        TypeError: it is not from an installed package, or has no settings.
     """
     kind = type(cast("object", value))
     identity = declared_identity(value)
@@ -134,11 +134,11 @@ def _describe(value: Any) -> object:  # noqa: ANN401
     settings: dict[str, Any] = {**vars(value)}
     fields: dict[str, Any] | None = getattr(kind, "model_fields", None)
     if fields:
-        # Its cached properties, as the clients of a ChatAnthropic that was used, are made of its fields.
+        # Its cached properties, such as the clients of a used ChatAnthropic, are derived from its fields.
         settings = {name: setting for name, setting in settings.items() if name in fields}
         settings.update(value.model_extra or {})
         for name, model_field in fields.items():
-            # What is left out of a dump is made of the other fields, but for a client that was passed.
+            # What is left out of a dump is derived from the other fields, except a client that was passed.
             if model_field.exclude and settings[name] is not None:
                 settings[name] = {"class": class_of(settings[name]), **client_settings(settings[name])}
     description: dict[str, Any] = {"class": class_of(value)}
@@ -149,5 +149,5 @@ def _describe(value: Any) -> object:  # noqa: ANN401
 
 
 def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
-    """Return settings without those that hold secrets, such as `api_key`: two keys are one model."""
+    """Return settings without those that contain secrets, such as `api_key`: two keys are one model."""
     return {name: value for name, value in settings.items() if not SECRET_SETTING.fullmatch(name)}

@@ -1,6 +1,6 @@
 """The models of other libraries: LangChain's and DeepEval's.
 
-They are used through the methods of the objects only: neither library is imported.
+They are used only through the objects' methods: neither library is imported.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.rubric import TEXT, Request, Way
 
 UNSTREAMED = {"tags": ["nostream"]}
-"""The config of LangChain's calls: inside LangGraph, the judge's calls are no part of the application's."""
+"""The config of LangChain's calls: in LangGraph, the judge's calls are not part of the application's."""
 
 
 def has_methods(model: object, *names: str) -> bool:
-    """Whether the model's class has all these methods: instances of some runnables have any attribute."""
+    """Whether the model's class has all these methods; instances of some runnables have any attribute."""
     return all(hasattr(type(model), name) for name in names)
 
 
 async def call_library(
     method: Callable[..., Awaitable[Any]], sync_method: Callable[..., Any], *arguments: object
 ) -> Any:  # noqa: ANN401
-    """Return what an asynchronous method returns, or else its synchronous one, in a thread."""
+    """Return the result of an asynchronous method, or else of its synchronous one, in a thread."""
     try:
         return await method(*arguments)
     except RuntimeError as error:  # NotImplementedError is one too
@@ -43,7 +43,7 @@ async def call_library(
 
 
 async def _ask_llm(llm: Any, request: Request) -> Reply:  # noqa: ANN401  of either library
-    """Ask a model of either library with its own method: LangChain's take messages, DeepEval's a text."""
+    """Ask a model of either library with its own method: LangChain's take messages, DeepEval's a string."""
     if has_methods(llm, "ainvoke"):
         messages = _messages_for(llm, request)
         answer = await call_library(llm.ainvoke, llm.invoke, messages, UNSTREAMED)
@@ -61,9 +61,9 @@ async def _ask_llm(llm: Any, request: Request) -> Reply:  # noqa: ANN401  of eit
 def _messages_for(llm: object, request: Request) -> list[dict[str, Any]]:
     """Copy the messages of a request for LangChain; for Anthropic, a constant system message gets a mark.
 
-    Anthropic keeps in its cache what ends with a mark, for five minutes after it was last read, and ignores
-    the mark where that is too short to be kept. OpenAI and Gemini keep beginnings by themselves. A model that
-    has a mark of its caller's gets no second one: one for five minutes must not stand before one for an hour.
+    Anthropic caches what ends with a mark, for five minutes after it was last read, and ignores the mark if
+    that is too short to be cached. OpenAI and Gemini cache beginnings automatically. A model with the
+    caller's own mark gets no second one: a mark for five minutes must not come before one for an hour.
     """
     messages: list[dict[str, Any]] = [dict(message) for message in request.messages]
     kind = type(llm)
@@ -78,22 +78,22 @@ def _messages_for(llm: object, request: Request) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LibraryModel:
-    """A model object of a library as a model, by default a LangChain chat model or a DeepEval model.
+    """A library's model object as a model, by default a LangChain chat model or a DeepEval model.
 
     Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
-    settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
-    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. To Anthropic's, a constant
-    system message goes with a mark, so that the provider keeps it in its cache.
+    settings that were not set, if the llm has a field with that name and the endpoint accepts it. A runnable
+    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged. For Anthropic, a constant
+    system message is sent with a mark, so that the provider caches it.
 
     A DeepEval model gets the messages as one string; the judge's parameters are not sent.
 
     Attributes:
         llm: the model, or a runnable that wraps one. If its asynchronous method is missing, or belongs to
             another event loop, the synchronous one runs in a thread.
-        remake: makes this model again, in another process; None: it cannot be pickled.
-        ask: calls the llm for a request, and makes a reply of what it returns.
+        remake: creates this model again, in another process; None: it cannot be pickled.
+        ask: calls the llm for a request, and makes a reply from what it returns.
         way: how it is asked.
-        keys: keys that were passed with the name, which no text shows.
+        keys: keys that were passed with the name; they are never shown.
     """
 
     llm: Any
@@ -108,13 +108,13 @@ class LibraryModel:
     __copy__ = __deepcopy__ = itself
 
     def __reduce__(self) -> tuple[Callable[[], LibraryModel], tuple[()]]:
-        """Pickle the name from which LangChain made the llm.
+        """Pickle the name from which LangChain created the llm.
 
         Raises:
-            PicklingError: the llm was given as an object.
+            PicklingError: the llm was passed as an object.
         """
         if self.remake is None:
-            raise not_pickled(self.name, "the model object that was given, which may hold a key")
+            raise not_pickled(self.name, "the model object that was passed, which may contain a key")
         return self.remake, ()
 
     @property
@@ -134,10 +134,10 @@ class LibraryModel:
 
     @property
     def identity(self) -> str:
-        """What tells this llm from others of its name, for a cache: its class and its settings.
+        """What distinguishes this llm from others with its name in a cache: its class and its settings.
 
-        A runnable that wraps an llm is told by the settings of all that it wraps. One with code of your own
-        is told by an attribute `identity` that you give it, or not at all: "".
+        A runnable that wraps an llm is identified by the settings of everything it wraps. One with your own
+        code is identified by an attribute `identity` that you give it; without one this is "".
         """
         return declared_identity(self.llm) or identity_by_settings(self.name, self.llm)
 

@@ -1,4 +1,4 @@
-"""What can be passed as a model, and the Model that it becomes."""
+"""What can be passed as a model, and the Model it becomes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from groundjudge.text.patterns import compile_when_used
 WINGS = ("groundjudge.offline.names", "groundjudge.decisions.names")
 """The files that know other kinds of models by their names and objects, in the order in which they are asked.
 
-Each has a function `find_model` from a name or an object, and the client and the options that were passed
-with a name, to the model; None if it is none of its kind. All are asked about every model, so they import
-little: the rest of the wing comes with its first model.
+Each has a function `find_model`: it takes a name or an object, and the client and the options that were
+passed with a name, and returns the model; None if it is not of its kind. All are asked about every model, so
+they import little: the rest of the wing comes with its first model.
 """
 
 CHOICES = (
@@ -41,7 +41,7 @@ CHOICES = (
 )
 
 EMBEDDING_METHODS = ("embed_query", "embed_text", "encode")
-"""What models of embeddings have: LangChain's, DeepEval's, Sentence Transformers', which can be called."""
+"""Methods of embedding models: LangChain's, DeepEval's, Sentence Transformers', which can be called."""
 
 PROVIDER = compile_when_used(
     r"anthropic|azure(_ai|_openai)?|bedrock(_converse)?|cohere|deepseek|fireworks|gemini|google(_genai|_vertexai)?"
@@ -89,15 +89,15 @@ class ModelOptions(TypedDict, total=False):
     base_url: Annotated[
         str | None,
         Option(
-            "OPENAI_BASE_URL, or the variable of another API",
-            "The URL of the endpoint of a model that is named.",
+            "OPENAI_BASE_URL, or the variable for another API",
+            "The endpoint's URL, for a model that is passed by name.",
             (_is_text, "a text"),
         ),
     ]
     api_key: Annotated[
         str | None,
         Option(
-            "OPENAI_API_KEY, or the variable of another API",
+            "OPENAI_API_KEY, or the variable for another API",
             "The key for that endpoint.",
             (_is_text, "a text"),
             command_line="none",  # where other users of the machine see it, and the history keeps it
@@ -106,16 +106,16 @@ class ModelOptions(TypedDict, total=False):
     max_retries: Annotated[
         int | None,
         Option(
-            "2, or that of a model of LangChain",
-            "How often a request is sent again after a fault that may pass.",
+            "2, or the LangChain model's own",
+            "How often a request is sent again after a transient error.",
             COUNT,
         ),
     ]
     timeout: Annotated[
         float | None,
         Option(
-            "60, or that of a model of LangChain",
-            "Seconds in which something must arrive from the endpoint.",
+            "60, or the LangChain model's own",
+            "Seconds to wait for data from the endpoint before an attempt fails.",
             (is_deadline, "a number of seconds above 0"),
         ),
     ]
@@ -130,7 +130,7 @@ CHAT_METHODS = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_nam
 
 
 def may_trace_itself(model: Model) -> bool:
-    """Whether LangChain may trace calls of the model by itself: of its own models, and inside functions."""
+    """Whether LangChain may trace the model's calls itself: for its own models, and inside functions."""
     inner = innermost(model)
     if isinstance(inner, LibraryModel):
         return has_methods(inner.llm, "ainvoke")
@@ -138,13 +138,13 @@ def may_trace_itself(model: Model) -> bool:
 
 
 def call_metadata(model: Model) -> dict[str, str]:
-    """Return what LangChain and LangSmith need to know of a call, for its price for instance."""
+    """Return what LangChain and LangSmith need to know about a call, for instance to price it."""
     inner = innermost(model)
     endpoint = str(getattr(inner, "endpoint", ""))
     metadata = {"ls_model_type": "chat"}
     if model.name:
         metadata["ls_model_name"] = model.name
-    # Chat completions are OpenAI's interface, whoever offers them.
+    # Chat completions are OpenAI's interface, no matter who offers them.
     if ".azure." in endpoint:
         metadata["ls_provider"] = "azure"
     elif "://" in endpoint:
@@ -156,23 +156,23 @@ def call_metadata(model: Model) -> dict[str, str]:
 
 
 def as_model(model: ModelLike | None, **options: Unpack[ModelOptions]) -> Model:
-    """Make a Model of what can be passed as a model; a Model is returned unchanged.
+    """Make a Model from what was passed as a model; a Model is returned unchanged.
 
     Args:
         model: what was passed as a model.
         options: see `ModelOptions`.
 
     Raises:
-        ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`, or if there are
-            options and it is not a name.
+        ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`, or if options
+            were passed and it is not a name.
     """
     candidate: Any = model
     settings = {name: value for name, value in options.items() if value is not None}
     if settings and not isinstance(candidate, str):
         kind = "none was passed" if candidate is None else f"this is a {type(candidate).__name__}"
         message = (
-            f"{' and '.join(settings)}: for a model that is passed by its name, and {kind}: pass the name "
-            "too, or make the model with these settings"
+            f"{' and '.join(settings)}: only for a model that is passed by name, but {kind}: pass the name "
+            "too, or create the model with these settings"
         )
         raise model_error("unknown_model", message, "")
     if isinstance(candidate, Model):
@@ -192,7 +192,7 @@ def as_model(model: ModelLike | None, **options: Unpack[ModelOptions]) -> Model:
 def find_in_wings(
     candidate: object, client: object = None, options: Mapping[str, Any] = NO_OPTIONS
 ) -> Model | None:
-    """Return the model of another kind that a name or an object means; None if it means none."""
+    """Return the model of another kind that a name or an object means; None if there is none."""
     for wing in WINGS:
         model: Model | None = import_module(wing).find_model(candidate, client, options)
         if model is not None:
@@ -201,17 +201,17 @@ def find_in_wings(
 
 
 def _model_of_object(candidate: Any) -> Model:  # noqa: ANN401  code without a type checker can pass anything
-    """Return the model of an object that is no name."""
+    """Return the model for an object that is not a name."""
     kind = type(candidate).__name__
     if any(has_methods(candidate, method) for method in EMBEDDING_METHODS):
-        message = f"{kind} makes embeddings, and cannot answer: a model is {CHOICES}"
+        message = f"{kind} creates embeddings and cannot answer: a model is {CHOICES}"
         raise model_error("unknown_model", message, kind)
-    # Before functions: chat models of LangChain could be called, too, in older versions.
+    # Before functions: in older versions, LangChain's chat models can be called, too.
     if any(has_methods(candidate, *methods) for methods in CHAT_METHODS):
         return LibraryModel(candidate)
-    # Metrics and evaluators that are made of a judge are called like functions, but answer nothing.
+    # Metrics and evaluators made from a judge are called like functions, but do not answer requests.
     if has_methods(candidate, "ajudge") or has_methods(getattr(candidate, "judge", None), "ajudge"):
-        message = f"a judge ({kind}) is no model: pass the judge itself where judges go, and here {CHOICES}"
+        message = f"a judge ({kind}) is not a model: pass it where a judge is expected; a model is {CHOICES}"
         raise model_error("unknown_model", message, kind)
     if has_methods(candidate, "complete"):
         return FunctionModel(candidate.complete, candidate.name)
@@ -227,7 +227,7 @@ def _openai_model(name: str, client: object = None, **options: Any) -> Model:  #
 
 
 def _model_of_name(name: str, options: Mapping[str, Any]) -> Model:
-    """Return the model of a name: of an endpoint with OpenAI's API, or of LangChain.
+    """Return the model for a name: at an endpoint with OpenAI's API, or from LangChain.
 
     The API of other providers differs. Names with a slash are those of gateways (OpenRouter, LiteLLM),
     refused at OpenAI's endpoint only. A colon may belong to the model's name: llama3:8b, ft:gpt-oss:org::id.
@@ -241,11 +241,11 @@ def _model_of_name(name: str, options: Mapping[str, Any]) -> Model:
     provider = prefix.casefold().replace("-", "_")
     is_at_gateway = has_slash and bool(options.get("base_url") or os.environ.get("OPENAI_BASE_URL"))
     message = ""
-    # Each of these would become a request that fails with 401 or 404, and does not say why.
+    # Each of these would become a request that fails with 401 or 404 without saying why.
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the offline judge is called "offline"'
     elif deployment.casefold().startswith(("http://", "https://")):
-        message = f"{name!r} is a URL: set OPENAI_BASE_URL to it, or base_url, and pass the name of a model"
+        message = f"{name!r} is a URL: set OPENAI_BASE_URL or base_url to it, and pass the name of a model"
     elif not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-6-luna"'
     elif model and PROVIDER.fullmatch(provider) and not is_at_gateway:
@@ -253,7 +253,7 @@ def _model_of_name(name: str, options: Mapping[str, Any]) -> Model:
         message = (
             f"{name!r} is a model of another provider, {prefix}: pass "
             f'"langchain:{provider}:{model}" (pip install langchain and the provider\'s package; some names '
-            "are LangChain's own, as google_genai and azure_openai) or, if an endpoint with OpenAI's API "
+            "are LangChain's own, such as google_genai) or, if an endpoint with OpenAI's API "
             f'serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
         )
     if message:
@@ -267,23 +267,23 @@ def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) ->
     """Return the chat model that LangChain's `init_chat_model` makes of "provider:model" and its options.
 
     Raises:
-        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it makes
-            no model of that name, for want of a key for instance.
+        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it cannot
+            create the model, for instance because a key is missing.
     """
     secrets: tuple[str, ...] = (*secrets_in_url(options.get("base_url") or ""),)
     if options.get("api_key"):
         secrets += (options["api_key"],)
     try:
         llm = chat_model_without_redirects(name, options)
-    except Exception as error:  # noqa: BLE001  each provider's package raises exceptions of its own
-        remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
+    except Exception as error:  # noqa: BLE001  each provider's package raises its own exceptions
+        remedy = "set its key, and pip install langchain and, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
         raise model_error("unknown_model", message, name, secrets) from RedactedError(error, secrets)
     known_names = _settings_of(llm)
     for option in options:
         # Some classes ignore what they do not know.
         if option not in known_names:
-            message = f"{type(llm).__name__}, which is {name!r}, has no setting {option}: leave it out"
+            message = f"{type(llm).__name__}, the class of {name!r}, has no setting {option}: leave it out"
             raise model_error("unknown_model", message, name)
     if secrets:
         return LibraryModel(llm, keys=secrets)
@@ -291,7 +291,7 @@ def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) ->
 
 
 def _settings_of(llm: Any) -> set[str]:  # noqa: ANN401  LangChain's
-    """Return the names of the settings of a chat model, of which some have two."""
+    """Return the names of a chat model's settings; some settings have two."""
     names = set[str]()
     kind = cast("Any", type(llm))
     for name, field in kind.model_fields.items():

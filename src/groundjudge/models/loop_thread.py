@@ -1,7 +1,7 @@
-"""An event loop in a thread of its own: it serves synchronous callers, and blocking functions get threads.
+"""An event loop in its own thread: it serves synchronous callers, and blocking functions get threads.
 
 The one in `shared_loop` serves all synchronous callers of the process. A run over many cases has its own,
-because it reads the caller's rows in it, which may block.
+because it reads the caller's rows in its loop, which may block.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 NAME = "groundjudge "
-"""How the names of the library's loop threads begin."""
+"""The prefix of the names of the library's loop threads."""
 
 
 SECONDS_AT_EXIT = 5.0
@@ -43,17 +43,17 @@ class LoopThread:
         self._is_closing = False
 
     def run(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Await what an asynchronous function returns, with a copy of the caller's context variables.
+        """Await an asynchronous function's result, with a copy of the caller's context variables.
 
         A caller that is interrupted while it waits cancels the function.
 
         Raises:
             RuntimeError: it is called from the loop itself, which would wait for itself.
-            BaseException: whatever the function raises.
+            BaseException: anything that the function raises.
         """
         if current_thread() is self._thread:
             message = (
-                "a judge is called synchronously in the event loop that serves synchronous callers, and "
+                "a judge was called synchronously inside the event loop that serves synchronous callers, and "
                 "would wait for itself: use `await judge.ajudge(case)` (or aevaluate) in asynchronous code"
             )
             raise RuntimeError(message)
@@ -67,7 +67,7 @@ class LoopThread:
     async def run_from_loop(
         self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Await in this loop what an asynchronous function returns, from another loop or from this one."""
+        """Await an asynchronous function's result in this loop, from another loop or from this one."""
         if current_thread() is self._thread:
             return await function(*args, **kwargs)
         return await asyncio.wrap_future(self._submit(function, *args, **kwargs))
@@ -133,7 +133,7 @@ def is_in_loop_thread() -> bool:
     return current_thread().name.startswith(NAME)
 
 
-async def call_function(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
+async def call_function(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  anything
     """Return what a function returns: an async one is awaited, a sync one runs in a thread."""
     method = getattr(function, "__call__", None)  # noqa: B004  of an object, which can be async
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method):
@@ -150,7 +150,7 @@ class ThreadPerCall(ThreadPoolExecutor):
 
     A caller that cancels the future or stops waiting for it continues at once. The thread ends when the
     function returns; a function that never returns delays neither other calls nor the end of the program.
-    An event loop takes nothing but a ThreadPoolExecutor as its default executor.
+    An event loop accepts only a ThreadPoolExecutor as its default executor.
     """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -163,9 +163,9 @@ class ThreadPerCall(ThreadPoolExecutor):
             try:
                 future.set_result(fn(*args, **kwargs))
             except (StopIteration, GeneratorExit) as error:
-                # No future of asyncio takes the first, as of a mock whose script has run out: the caller
-                # would wait for ever. Python replaces it in a coroutine, too. The second would close the
-                # coroutine that awaits it.
+                # asyncio's futures do not accept the first, as from a mock whose script has run out: the
+                # caller would wait forever. Python replaces it in coroutines, too. The second would close
+                # the coroutine that awaits it.
                 replacement = RuntimeError(f"a function raised {type(error).__name__}")
                 replacement.__cause__ = error
                 future.set_exception(replacement)
@@ -178,7 +178,7 @@ class ThreadPerCall(ThreadPoolExecutor):
 
 @contextmanager
 def enter_context(context: Context) -> Generator[None]:
-    """Set the variables of a context in the present one. `Context.run` would run a whole function in it."""
+    """Set the variables of a context in the current one. `Context.run` would run a whole function in it."""
     tokens: list[tuple[ContextVar[Any], Token[Any]]] = []
     for variable, value in context.items():
         if variable.get(None) is not value:

@@ -1,4 +1,4 @@
-"""Models behind OpenAI-compatible chat completions endpoints, and the way to endpoints of any API.
+"""Models behind OpenAI-compatible chat completions endpoints, and the connection to endpoints of any API.
 
 With `transport`, the only file of the library that uses the network.
 """
@@ -68,7 +68,7 @@ OpenAIBatch: TypeAlias = openai.types.Batch
 
 UNSENT = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
 KNOWN = frozenset(inspect.signature(Completions.create).parameters) - UNSENT
-"""The parameters of the API that the openai client knows by name. A stream is not asked for."""
+"""The parameters of the API that the openai client knows by name. Streams are not requested."""
 
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
@@ -82,14 +82,14 @@ REMEDIES = {
     "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY, or was passed",
     "auth": "check that key and URL belong together: OPENAI_API_KEY and OPENAI_BASE_URL, or as passed",
     "bad_request": "check the model's name, its parameters, and the URL: OPENAI_BASE_URL, or as passed",
-    "redirected": "if the requests may go there, make it the URL: OPENAI_BASE_URL, or as passed",
+    "redirected": "if requests may go there, use it as the URL: OPENAI_BASE_URL, or as passed",
     "not_found": "check the model's name, and that the URL is its endpoint's: OPENAI_BASE_URL, or as passed",
     "server": "the fault lies with the endpoint at OPENAI_BASE_URL, or at the URL passed",
 }
 """What the user can do about an error, by its code."""
 
 ANOTHER_LOOP = (
-    "an AsyncOpenAI works in one event loop, and this one was used in another before: make one for each "
+    "an AsyncOpenAI works in one event loop, and this one was used in another before: create one for each "
     "loop, or pass an OpenAI, or the model's name"
 )
 """What the user can do about an error of a client that was used in several event loops."""
@@ -97,18 +97,19 @@ ANOTHER_LOOP = (
 
 @dataclass(frozen=True)
 class Api:
-    """One of the APIs that endpoints have.
+    """An API of endpoints.
 
     Attributes:
         response: what an endpoint answers, as in "the response is not a chat completion".
-        path: where it is, behind a base URL.
-        whole: how URLs end that are complete, so that no path is added.
-        variables: how the variables begin that hold the URL and the key of an endpoint.
-        provider: whose it is, in messages.
-        default_url: where that is, which needs a key.
-        call: from a caller's client, the URL of the call and a body to the method to call and its arguments.
-        has_openai_headers: whether it is sent the headers that the environment has for OpenAI.
-        write: from a body to the JSON that is sent.
+        path: its path after a base URL.
+        whole: the endings of complete URLs, to which no path is added.
+        variables: the prefix of the variables with the URL and the key of an endpoint.
+        provider: the provider's name, in messages.
+        default_url: the provider's URL, which needs a key.
+        call: takes a caller's client, the URL of the call and a body; returns the method to call and its
+            arguments.
+        has_openai_headers: whether to send the headers that the environment has for OpenAI.
+        write: turns a body into the JSON that is sent.
     """
 
     response: str
@@ -135,7 +136,7 @@ class Api:
         path = parts.path.rstrip("/")
         if not path.endswith(self.whole):
             path = f"{path}/{self.path}"
-            # Some clients of System One want a URL with the version of the API, and others one without.
+            # Some System One clients expect a URL with the version of the API, and others one without.
             path = path.replace("/v1/v1/", "/v1/")
         return parts._replace(path=path).geturl()
 
@@ -145,7 +146,7 @@ def _chat_call(
     _: str,
     body: dict[str, Any],
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return how a caller's client sends a chat: tracers that wrap the client and mocks see this call."""
+    """Return the call by which a caller's client sends a chat: mocks and tracers around the client see it."""
     arguments: dict[str, Any] = {}
     extra_body: dict[str, Any] = {}
     for name, value in body.items():
@@ -159,7 +160,7 @@ def _chat_call(
 
 
 def _write_chat(body: Mapping[str, Any]) -> bytes:
-    """Write a chat. A parameter of the caller's that JSON cannot hold is refused, and not sent as null."""
+    """Write a chat. A parameter that JSON cannot represent is refused instead of being sent as null."""
     parameters = {name: value for name, value in body.items() if name != "messages"}
     head = json.dumps(parameters, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     # Nearly all of a request is messages, which orjson writes in a fifth of the time.
@@ -179,9 +180,9 @@ CHAT = Api(
 
 
 class EndpointModel:
-    """What models behind endpoints have in common, whatever the API: all that the connection says of them.
+    """What models behind endpoints of any API have in common: everything about the connection.
 
-    Its subclasses take the name, and the settings of the connection by their names.
+    Its subclasses take the name, and the connection's settings by keyword.
     """
 
     name: str
@@ -208,9 +209,9 @@ class EndpointModel:
 
     @property
     def identity(self) -> str:
-        """The endpoint, what is sent to it besides, and the name, without keys.
+        """The endpoint, what else is sent to it, and the name, without keys.
 
-        They tell the model from others, for a cache; "" if a client of another package does not say.
+        They distinguish the model from others in a cache; "" if a client of another package does not say.
         """
         return self._connection.identity
 
@@ -223,24 +224,24 @@ class EndpointModel:
     def secrets(self) -> tuple[str, ...]:
         """The keys, passwords and other values that only the endpoint may see; no text shows them.
 
-        Those of a client of the caller's are not known, but as far as the environment has them too.
+        Those of the caller's own client are known only if the environment has them too.
         """
         return self._connection.secrets
 
 
 class OpenAIModel(EndpointModel):
-    """A model behind an OpenAI-compatible endpoint: OpenAI, Azure, a gateway or a server of your own.
+    """A model behind an OpenAI-compatible endpoint: OpenAI, Azure, a gateway or your own server.
 
     The endpoint and the key come from the arguments, or else from OPENAI_BASE_URL and OPENAI_API_KEY. They
-    are looked up at the first request, so a judge can be built without them. Only OpenAI's own endpoint
+    are looked up at the first request, so you can create a judge without them. Only OpenAI's own endpoint
     requires a key.
 
     Transient errors (no connection, a timeout, a rate limit, a server error) are retried after the wait
     that the endpoint asks for, or else after half a second, doubling with each retry. A response of status
     200 that is not a chat completion, such as a gateway's page, is a server error too. A parameter that the
     model refuses is left out, or sent under its new name, in this request and all later ones. A redirect is
-    an error: what is meant for this endpoint goes to no other address. A client that is passed follows
-    redirects as it was made to.
+    an error: what is meant for this endpoint goes to no other address. A client that you pass follows
+    redirects according to its own settings.
 
     Pickling keeps the name, base_url, max_retries and timeout: another process looks up the endpoint and the
     key in its own environment. A model with a client or an api_key cannot be pickled.
@@ -251,16 +252,16 @@ class OpenAIModel(EndpointModel):
             and timeout, or any object with a sync or async `chat.completions.create`. The call goes through
             `client.chat.completions.create`, so tracers that wrap the client and mocks see it; parameters
             that the openai client does not know by name are passed in `extra_body`. A client with
-            `max_retries` does its own retrying, and only a response of status 200 without a completion,
-            which it takes for a success, is sent again here, as often: use max_retries=0 to let a run slow
-            down at the first rate limit. How often it retried is known for errors only.
-            A sync client answers async calls in threads. An AsyncOpenAI is called in the event loop of the
-            caller, or for sync callers in the one that serves them all. Its connections belong to the loop
-            in which they were made, so it should serve one of these only. A client is never changed.
+            `max_retries` retries by itself; only a response of status 200 without a completion, which it
+            considers a success, is retried here, as often. Use max_retries=0 to let a run slow down at the
+            first rate limit. How often the client retried is known only for errors.
+            A sync client answers async calls in threads. An AsyncOpenAI is called in the caller's event
+            loop, or for sync callers in the one that serves them all. Its connections belong to the loop in
+            which they were made, so it should serve only one of these. A client is never changed.
         base_url: the endpoint's URL, up to and including /v1.
         api_key: the key.
         max_retries: how often a request is sent again after a transient error, 0 or more; a client's own
-            `max_retries` takes its place.
+            `max_retries` is used instead.
         timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long, or if the
             response is not complete after ten times as long.
 
@@ -312,10 +313,10 @@ class OpenAIModel(EndpointModel):
     def client(self) -> AbstractContextManager[openai.OpenAI]:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
 
-        What it raises inside becomes a ModelError with the codes of an endpoint and what to do.
+        Exceptions inside become ModelErrors with the codes of an endpoint and what to do.
 
         Raises:
-            ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
+            ModelError: `no_endpoint` as for a request; `no_batches` if a client of another kind was passed.
         """
         return self._connection.sync_client()
 
@@ -332,7 +333,7 @@ class OpenAIModel(EndpointModel):
 
 
 class Connection:
-    """The way to one API of an endpoint: with the library's own client, or with the caller's.
+    """The connection to one API of an endpoint: with the library's own client, or with the caller's.
 
     Args:
         name: the model's name in errors and in its identity.
@@ -341,7 +342,7 @@ class Connection:
         base_url: the endpoint's URL; None for that of the environment.
         api_key: the key; None for that of the environment.
         max_retries: how often a request is sent again after a transient error.
-        timeout: the seconds in which something must arrive.
+        timeout: the seconds within which something must arrive.
 
     Raises:
         ModelError: `unknown_model`: there are a client and a base_url or an api_key; `no_endpoint`: the
@@ -376,7 +377,7 @@ class Connection:
         check_key(getattr(client, "api_key", None), "the client's api_key", name)
 
     def pickled_settings(self) -> dict[str, Any]:
-        """Return what another process needs to make this connection again.
+        """Return what another process needs to create this connection again.
 
         Raises:
             PicklingError: there is a client, a key, or a URL with a password or a key.
@@ -396,7 +397,7 @@ class Connection:
 
     @property
     def identity(self) -> str:
-        """The endpoint, what is sent to it besides, and the name; "" if a client does not say."""
+        """The endpoint, what else is sent to it, and the name; "" if a client does not say."""
         if not self.is_openai:
             return declared_identity(self.callers_client)
         if self.callers_client:
@@ -421,7 +422,7 @@ class Connection:
 
     @cached_property
     def _environment_keys(self) -> tuple[str, ...]:
-        """The keys in the environment when they were first asked for, one of which a client may have."""
+        """The keys in the environment when first looked up; a client may use one of them."""
         return environment_keys()
 
     @contextmanager
@@ -434,7 +435,7 @@ class Connection:
             elif not isinstance(client, openai.OpenAI):
                 message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
                 raise self.error("no_batches", f"{self.name}: {message}")
-            # Asked for when the client is made: by then it is known what it sends.
+            # Looked up when the client is created: by then it is known what it sends.
             secrets = self.secrets
             with model_errors(self.name, f"{self.who}: ", secrets, self.api.remedies):
                 yield client
@@ -445,13 +446,13 @@ class Connection:
 
     @property
     def _key(self) -> str:
-        """The key that was passed, or that of the environment; "" without one."""
-        # A key that was read from a file ends in a line break, which no header can hold.
+        """The key that was passed, or the environment's; "" without one."""
+        # A key that was read from a file ends in a line break, which a header cannot contain.
         return (self._api_key or os.environ.get(f"{self.api.variables}_API_KEY") or "").strip()
 
     @property
     def _url(self) -> str:
-        """The endpoint's URL; of a client that has none, the name of its class."""
+        """The endpoint's URL; for a client that has none, the name of its class."""
         if self.callers_client is None:
             return self._base_url or os.environ.get(f"{self.api.variables}_BASE_URL") or self.api.default_url
         # Of a mock, `base_url` is another mock.
@@ -471,7 +472,7 @@ class Connection:
 
         Args:
             body: what is sent.
-            read: from what was answered to the reply; None if there is none in it.
+            read: turns the response into the reply; returns None if there is none in it.
             is_paced: whether the caller waits after rate limits.
 
         Raises:
@@ -489,7 +490,7 @@ class Connection:
                 return replace(reply, retries=retries) if retries else reply
 
     async def _attempt(self, body: dict[str, Any], read: Callable[[object], Reply | None]) -> Reply:
-        """Send a body once, and read the reply; whatever is raised becomes a ModelError without secrets."""
+        """Send a body once, and read the reply; all exceptions become ModelErrors without secrets."""
         try:
             return self._read_reply(await self._send(body), read)
         except BaseException as error:
@@ -501,7 +502,7 @@ class Connection:
             raise error_of(error, self.name, f"{self.who}: ", self.secrets, remedies)  # noqa: B904  it has a cause
 
     def _read_reply(self, answer: object, read: Callable[[object], Reply | None]) -> Reply:
-        """Read the reply in what was answered; without one, raise an error with what was answered instead."""
+        """Read the reply in the response; without one, raise an error with what was answered instead."""
         response = answer if isinstance(answer, Response) else None
         content = answer if response is None else response.content
         reply = read(content)
@@ -529,7 +530,7 @@ class Connection:
 
         Raises:
             StatusError: the response has an error status.
-            Exception: whatever a client raises.
+            Exception: anything that a client raises.
         """
         client = self.callers_client
         if client is None:
@@ -537,9 +538,9 @@ class Connection:
         method, arguments = self.api.call(client, self.api.url_of_call(self._url), body)
         if not _is_async(client):
             return await call_function(method, **arguments)
-        # A wrapped `create` of an AsyncOpenAI need not look asynchronous.
+        # A wrapped `create` of an AsyncOpenAI does not always look asynchronous.
         if is_in_loop_thread():
-            # A run has a loop of its own, but the client's connections are to serve later calls too.
+            # A run has its own loop, but the client's connections should serve later calls too.
             return await shared_loop().run_from_loop(method, **arguments)
         return await method(**arguments)
 
@@ -580,11 +581,11 @@ class Connection:
             raise self.error("no_endpoint", message)
         options: dict[str, Any] = {"base_url": self._url, "api_key": self._key or NO_KEY, **self._options}
         try:
-            # It knows what is sent. It connects to nothing, trusts nobody, and needs no closing.
+            # It knows what is sent. It never connects, trusts no certificate, and needs no closing.
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)
             settings = openai.AsyncOpenAI(http_client=http_client, **options)
-            # Of an earlier key too: an answer to that may still be on its way.
+            # Those of an earlier key too: an answer to it may still be on its way.
             self._header_secrets |= header_secrets(settings)
             return make(settings, **options)
         except ProxyError as error:
@@ -598,7 +599,7 @@ class Connection:
 
 
 def _make_sync_client(_: openai.AsyncOpenAI, **options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
-    """Return a synchronous client that follows no redirect, as the endpoint's own transport does."""
+    """Return a synchronous client that does not follow redirects, like the endpoint's own transport."""
     return openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
 
 
@@ -614,11 +615,11 @@ def _make_transport(
     headers = {**client.auth_headers, **client.default_headers}
     if not api.has_openai_headers:
         headers = {"Accept": "application/json", **client.auth_headers}
-    # Names count in any case, and of several values the last: a header of the user's may replace the key.
+    # Names are case-insensitive and the last value counts: a user's header may replace the key.
     spellings: dict[str, str] = {}
     texts: dict[str, str] = {}
     for name, value in headers.items():
-        if isinstance(value, str):  # what the client leaves out has no string as its value
+        if isinstance(value, str):  # a header that the client leaves out does not have a string as its value
             texts[spellings.setdefault(name.lower(), name)] = value
     return Transport(api.url_of_call(base_url), texts, timeout, _certificates())
 
@@ -638,7 +639,7 @@ _redact_url = lru_cache(redact)  # every request asks for its endpoint
 def _endpoint_secrets(name: str, url: str, key: str, headers: frozenset[str]) -> tuple[str, ...]:
     """Return the secrets of an endpoint with the library's own client.
 
-    What stands in the model's name and in the endpoint's path is not a secret.
+    Anything in the model's name and in the endpoint's path is not a secret.
     """
     secrets = url_secrets(url) | headers
     if len(key) >= MIN_SECRET:
@@ -652,7 +653,7 @@ def _is_about_loops(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, RuntimeError) and "loop" in text_of(error):
             return True
-        # The openai client and httpx wrap it in errors of their own.
+        # The openai client and httpx wrap it in their own errors.
         error = error.__cause__ or error.__context__
     return False
 
@@ -663,7 +664,7 @@ def _is_async(client: object) -> bool:
 
 
 class PerLoop:
-    """Keeps one client per running event loop, in which its connections work, and closes it with the loop.
+    """Keep one client per running event loop, in which its connections work, and close it with the loop.
 
     asyncio.run, like every orderly shutdown of a loop, closes the asynchronous generators that are still
     open in it. Each client is owned by such a generator, so it is closed in its own loop, in time.
@@ -675,7 +676,7 @@ class PerLoop:
         weakref.finalize(self, _close_clients, self._clients)
 
     async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
-        """Return the running loop's client; `make` builds it if there is none yet."""
+        """Return the running loop's client; `make` creates it if there is none yet."""
         # A fork has the loops of its parent, but must not use its sockets.
         key = asyncio.get_running_loop(), os.getpid()
         if key not in self._clients:
@@ -687,14 +688,14 @@ class PerLoop:
 
 
 async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
-    """Yields the client each time it is asked; closing the generator closes the client."""
+    """Yield the client each time it is asked; closing the generator closes the client."""
     async with client:
         while True:
             yield client
 
 
 def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], AsyncGenerator[Any]]) -> None:
-    """Close clients, each in its loop: what it leaves to a loop that nobody runs again stays pending."""
+    """Close clients, each in its loop: what is left to a loop that never runs again stays pending."""
     for (loop, process), client in clients.items():
         if process != os.getpid():
             # A fork shares the sockets and the selector of its parent's loops, which are in use.
@@ -711,13 +712,13 @@ def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], Async
             # A thread runs one loop at a time. At the end of the program no loop runs in it.
             atexit.register(_close_clients, {(loop, process): client})
         else:
-            # Left open by whoever ran it, as DeepEval's `evaluate` does.
+            # The code that ran it left it open, as DeepEval's `evaluate` does.
             with suppress(RuntimeError):  # another thread has begun to run it
                 loop.run_until_complete(client.aclose())
 
 
 def _silence_connections(loop: asyncio.AbstractEventLoop) -> None:
-    """Let a fork say nothing of its parent's connections, which aiohttp reports to their loop as unclosed."""
+    """Keep a fork silent about its parent's connections, which aiohttp reports to their loop as unclosed."""
     handler = loop.get_exception_handler()
     if isinstance(handler, partial) and handler.func is _handle_other_errors:
         return  # for another client of this loop

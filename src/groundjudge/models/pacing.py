@@ -1,7 +1,7 @@
-"""When a request is sent again: after a failure, a rate limit or an outage. No network access here.
+"""When to send a request again: after a failure, a rate limit or an outage. No network access here.
 
-One request alone is sent again by its model, after `wait_before`. In a run all requests share a `Pace`: a
-rate limit slows all of them down, and an endpoint that does not answer is waited for.
+A single request is sent again by its model, after `wait_before`. In a run all requests share a `Pace`: a
+rate limit slows all of them down, and they wait for an endpoint that does not answer.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ REPLIES_PER_PLACE = 4
 """How many replies restore one place that a rejected request removed."""
 
 FIRST_PAUSE = 1.0
-"""Seconds before a request is sent again in an outage; each further pause is as long as the outage so far."""
+"""Seconds before the first retry in an outage; each further pause is as long as the outage until then."""
 
 MAX_PAUSE = 30.0
-"""Seconds. The doubling stops here, so a run continues at most that long after the endpoint is back."""
+"""Seconds. The doubling stops here, so a run continues at most this long after the endpoint is back."""
 
 MAX_OUTAGE = 300.0
-"""Seconds without an answer, after which rows get their `connection` errors.
+"""Seconds without an answer after which rows get their `connection` errors.
 
 A server that restarts and loads a large model needs a few minutes, and so does a network that changes. Longer
 outages usually end only when a person attends to them; the run can be resumed then.
@@ -57,7 +57,7 @@ outages usually end only when a person attends to them; the run can be resumed t
 MAX_FAILURES = 3
 """A row whose connection fails this often while the endpoint answers others gets its `connection` error."""
 
-REMEDY_OF_ROW = "the logs of the endpoint and of what is before it may say why; often the row is too long"
+REMEDY_OF_ROW = "the logs of the endpoint or of a proxy before it may say why; often the row is too long"
 """What the user can do about such a row."""
 
 SETTLING = 0.1
@@ -67,7 +67,7 @@ ANSWERS = frozenset(
     {"reply", "rate_limited", "server", "bad_request", "auth", "quota", "not_found", "redirected"}
     | ROW_REMEDIES.keys()
 )
-"""What shows that the endpoint answered: a reply, and these codes of a ModelError."""
+"""What shows that the endpoint answered: a reply, or one of these codes of a ModelError."""
 
 OnOutage: TypeAlias = Callable[[str], object]
 """Called with a message each time a request waits for an endpoint, and with "" when the waiting ends."""
@@ -78,15 +78,15 @@ log = logging.getLogger("groundjudge")
 def wait_before(retry: int, retry_after: float | None) -> float | None:
     """Return the seconds to wait before a retry, or None if the endpoint asks for more than MAX_WAIT.
 
-    The wait is never shorter than the endpoint asks for. Up to a quarter is added at random, so that
-    requests that were rejected together do not all return together.
+    The wait is never shorter than the endpoint asks for. Up to a quarter is added at random, so that requests
+    that were rejected together don't all come back together.
 
     Args:
         retry: the number of retries before this one, from 0.
         retry_after: the seconds that the endpoint asks to wait, or None if it does not ask.
     """
     wait = retry_after
-    if not wait:  # an endpoint that asks for no wait at all gets the usual one
+    if not wait:  # an endpoint that asks for no wait gets the usual one
         wait = min(FIRST_WAIT * 2**retry, MAX_BACKOFF)
     if wait > MAX_WAIT:
         return None
@@ -94,13 +94,13 @@ def wait_before(retry: int, retry_after: float | None) -> float | None:
 
 
 async def wait_or_raise(error: ModelError, retries: int, most: int, *, paced: bool = False) -> None:
-    """Wait before a request is sent again, or raise the error: this decides on every retry.
+    """Wait before sending a request again, or raise the error: this decides on every retry.
 
     Args:
         error: what the request ended in.
         retries: how often it was sent again.
         most: how often it may be sent again after a transient error.
-        paced: whether the caller waits after a rate limit, so that nothing else must.
+        paced: whether the caller waits after a rate limit, so that nothing else has to.
     """
     if error.code not in TRANSIENT or retries >= most:
         raise error
@@ -113,11 +113,11 @@ async def wait_or_raise(error: ModelError, retries: int, most: int, *, paced: bo
 
 
 class Pace:
-    """Limits how many requests of a run are in flight, and sends them again. All judges of a run share it.
+    """Limit how many requests of a run are in flight, and send them again. All judges of a run share it.
 
     Each request in flight occupies a place. A rejected request (`rate_limited`) removes its place, unless it
     is the last one, and every fourth reply that is not cached restores a place. The number of places
-    therefore settles where one request in five is rejected, whatever the endpoint's limit is, and recovers
+    therefore settles where one request in five is rejected, regardless of the endpoint's limit, and recovers
     when the limit is lifted.
 
     A request that waits occupies no place and then queues for one like any other.
@@ -135,14 +135,14 @@ class Pace:
         self._endpoints: defaultdict[object, Endpoint] = defaultdict(partial(Endpoint, on_outage))
 
     def ends_run(self, error: ModelError) -> bool:
-        """Whether the error says that an endpoint has never answered, and fails for all rows in flight."""
+        """Whether the error says that an endpoint has never answered and fails for all rows in flight."""
         return any(endpoint.dead is error for endpoint in self._endpoints.values())
 
     async def ask(self, model: Model, request: Request) -> Reply:
         """Send a request when a place is free, and again after each rate limit and in an outage.
 
-        A request whose connection fails is sent again until it is answered, or is known to be the fault: it
-        fails again and again while the endpoint answers others.
+        A request whose connection fails is sent again until it is answered, or until it is clearly the cause:
+        it keeps failing while the endpoint answers others.
 
         Returns:
             The model's reply; its `retries` include those of the run.
@@ -175,7 +175,7 @@ class Pace:
                         n_failures += 1  # the endpoint was up
                     await endpoint.wait(model.name, error, n_failures)
                 else:
-                    # Retries of the model count; in a run only rate limits are left to be sent again here.
+                    # The model's retries count; in a run only rate limits remain to be retried here.
                     n_rejections += error.retries - retries
                     most = MAX_REJECTIONS if error.code == "rate_limited" else 0
                     await wait_or_raise(error, n_rejections, most)
@@ -183,9 +183,9 @@ class Pace:
                 retries = error.retries + 1
 
     async def _send(self, model: Model, request: Request) -> Reply:
-        """Send a request once there is a free place for it, of as many as may be in flight.
+        """Send a request once one of the places for requests in flight is free.
 
-        After a rate limit the place is removed; after some replies one that was removed is restored.
+        After a rate limit the place is removed; after some replies a removed one is restored.
         """
         await self._places.acquire()
         n_free_places = 1
@@ -217,11 +217,11 @@ class Endpoint:
     """One endpoint during a run: whether it has ever answered, and which requests wait for it.
 
     Attributes:
-        on_outage: told about the waiting.
+        on_outage: called about the waiting.
         answers: how many answers have arrived; error responses count, cached replies do not.
-        in_flight: how many requests are being asked, those that wait included.
+        in_flight: how many requests are in flight, those that wait included.
         waiting: how many of them wait, because their connection failed.
-        silent_since: the time of the first failure since the last answer; None if nothing failed since.
+        silent_since: the time of the first failure since the last answer; None if nothing has failed since.
         dead: the error that ends the run: no request was ever answered, and all in flight have failed.
     """
 
@@ -243,7 +243,7 @@ class Endpoint:
             yield
         finally:
             self.in_flight -= 1
-            self._check_whether_dead()  # all that are left may be waiting
+            self._check_whether_dead()  # all remaining ones may be waiting
 
     @contextmanager
     def _wait_counted(self) -> Generator[None]:
@@ -298,7 +298,7 @@ class Endpoint:
             raise self.dead
 
     def _pause(self, model_name: str, error: ModelError) -> float | None:
-        """The seconds until the next attempt; None if there was no answer yet."""
+        """Return the seconds until the next attempt; None if there was no answer yet."""
         if not self.answers or self.silent_since is None:
             return None
         silence = asyncio.get_running_loop().time() - self.silent_since
@@ -309,7 +309,7 @@ class Endpoint:
         pause = min(max(silence, FIRST_PAUSE), MAX_PAUSE, remaining)
         # A single lost connection while others work is not worth a message.
         if self.waiting == self.in_flight or silence > FIRST_PAUSE:
-            message = f"waiting, next attempt in {pause:.0f} s, given up after {remaining:.0f} s"
+            message = f"waiting; next attempt in {pause:.0f} s, giving up after {remaining:.0f} s"
             self._announce(f"{model_name} does not answer: {message}")
         return pause
 
@@ -325,18 +325,18 @@ class Endpoint:
 
 
 def _endpoint_key(model: Model) -> object:
-    """Return what models at one endpoint have in common: its URL if they have one, or else the model's id."""
+    """Return a key for the models at one endpoint: its URL if they have one, or else the model's id."""
     model = innermost(model)
     endpoint = getattr(model, "endpoint", None)
-    # That of a model without a URL only tells its cached replies from others.
+    # The identity of a model without a URL only separates its cached replies from others.
     return endpoint if isinstance(endpoint, str) and "://" in endpoint else id(model)
 
 
 def _error_of_row(error: ModelError) -> ModelError:
-    """Return the error of a row that is itself what cuts the connection."""
+    """Return the error of a row that itself makes the connection fail."""
     reason = error.message.removesuffix(f" ({error.remedy})")  # which is about the endpoint
     message = (
-        "the endpoint answers other requests, so it seems to be what this row sends that makes it, or a "
+        "the endpoint answers other requests, so something in this row seems to make it, or a "
         f"firewall, cut the connection: {reason} ({REMEDY_OF_ROW})"
     )
     error_of_row = model_error(error.code, message, error.subject)

@@ -25,14 +25,14 @@ def redact(text: str, secrets: Secrets = ()) -> str:
 
 
 def remove_secrets(text: str, forms: Iterable[str]) -> str:
-    """Return a text without these forms of secrets: the rest stays as it is."""
+    """Return a text without these forms of secrets; the rest stays as it is."""
     for form in sorted(forms, key=len, reverse=True):  # the longest first: others may be parts of it
         text = text.replace(form, REDACTED)
     return text
 
 
 def forms_of(secrets: Secrets) -> set[str]:
-    """Return all forms in which texts show some secrets; see `secret_forms`."""
+    """Return all forms in which texts may show these secrets; see `secret_forms`."""
     forms = set[str]()
     for secret in secrets:
         forms.update(secret_forms(secret))
@@ -48,18 +48,18 @@ def secret_forms(secret: str) -> frozenset[str]:
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an exception says, also one whose own `__str__` raises."""
+    """Return what an exception says, even if its `__str__` raises."""
     try:
         return str(error)
-    except Exception as problem:  # noqa: BLE001  it is code of anybody's
+    except Exception as problem:  # noqa: BLE001  it may be anyone's code
         return f"(no text: its __str__ raises {type(problem).__name__})"
 
 
 class RedactedError(Exception):
-    """Shows an exception, and what it was raised from, in tracebacks: without keys and passwords.
+    """Show an exception, and what it was raised from, in tracebacks without keys and passwords.
 
     Attributes:
-        raised: the exception itself, whose text can hold them.
+        raised: the exception itself, whose text may contain them.
     """
 
     def __init__(self, raised: BaseException, secrets: Secrets = ()) -> None:

@@ -1,7 +1,7 @@
-"""Chat models of LangChain whose clients follow no redirect, and requests that go to one host only.
+"""LangChain chat models whose clients do not follow redirects, and requests that go to one host only.
 
-The clients of OpenAI, Anthropic and Groq follow redirects unless their HTTP client is made otherwise, and
-take prompts and custom headers to any host that an endpoint names.
+The clients of OpenAI, Anthropic and Groq follow redirects unless their HTTP client is configured not to, and
+send prompts and custom headers to any host that an endpoint names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from groundjudge.models.failure import model_error
 
 HTTP_CLIENTS = {"http_client": "DefaultHttpxClient", "http_async_client": "DefaultAsyncHttpxClient"}
-"""The fields in which LangChain's models of OpenAI and Groq take an HTTP client, and its class."""
+"""The fields in which LangChain's models of OpenAI and Groq accept an HTTP client, and its class."""
 
 SDK_CLIENTS = {"_client": "DefaultHttpxClient", "_async_client": "DefaultAsyncHttpxClient"}
 """Where ChatAnthropic keeps its clients, which share HTTP clients with all models of the process."""
@@ -25,11 +25,11 @@ SDK_CLIENTS = {"_client": "DefaultHttpxClient", "_async_client": "DefaultAsyncHt
 def chat_model_without_redirects(name: str, options: Mapping[str, Any]) -> Any:  # noqa: ANN401  LangChain's
     """Return the chat model that LangChain's `init_chat_model` makes of "provider:model" and options.
 
-    Its client follows no redirect if it is that of OpenAI, Anthropic or Groq. Other providers' clients are
-    left as LangChain makes them.
+    The clients of OpenAI, Anthropic and Groq do not follow redirects. Other providers' clients are left as
+    LangChain creates them.
 
     Raises:
-        Exception: whatever LangChain or the provider's package raises.
+        Exception: anything that LangChain or the provider's package raises.
     """
     init_chat_model = import_module("langchain.chat_models").init_chat_model
     llm: Any = init_chat_model(name, **options)
@@ -44,7 +44,7 @@ def chat_model_without_redirects(name: str, options: Mapping[str, Any]) -> Any: 
         llm = init_chat_model(name, **options, **http_clients)
         weakref.finalize(llm, http_clients["http_client"].close)
         for field in HTTP_CLIENTS:
-            # The provider's client has it. As a setting it would make the model one that no cache can know.
+            # The provider's client has it. As a setting it would keep the model from being cached.
             setattr(llm, field, None)
         return llm
     proxy = getattr(llm, "anthropic_proxy", None)
@@ -54,7 +54,7 @@ def chat_model_without_redirects(name: str, options: Mapping[str, Any]) -> Any: 
             http_client_of_model = getattr(sdk, http_client)(follow_redirects=False, proxy=proxy)
             if attribute == "_client":
                 weakref.finalize(llm, http_client_of_model.close)
-            # A cached property, which copies of the model take over.
+            # A cached property, which copies of the model inherit.
             vars(llm)[attribute] = client.copy(http_client=http_client_of_model)
     return llm
 
@@ -78,7 +78,7 @@ def _sdk_of(llm: object) -> ModuleType | None:
 
 
 def stays_at(url: str, model: str) -> Callable[[Any], None]:
-    """Return a hook for an HTTP client that refuses requests to another origin than that of a URL.
+    """Return a hook for an HTTP client that refuses requests to any origin but a URL's own.
 
     Args:
         url: the endpoint's URL.
@@ -89,7 +89,7 @@ def stays_at(url: str, model: str) -> Callable[[Any], None]:
     def check(request: Any) -> None:  # noqa: ANN401  of httpx
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(str(request.url)))
         if origin != endpoint:
-            message = f"{model} at {endpoint} points to {origin}, where nothing was sent"
+            message = f"{model} at {endpoint} redirects to {origin}; nothing was sent there"
             raise model_error("redirected", message, model)
 
     return check

@@ -1,7 +1,7 @@
 """Which keys, passwords and other secrets are known, by their values.
 
-What the library's own clients send because of their settings is known where it is sent. Beside that there is
-what the environment holds under names of keys, and what looks like a key.
+What the library's own clients send because of their settings is known where it is sent. In addition there is
+what the environment contains under names of keys, and what looks like a key.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from groundjudge.text.patterns import compile_when_used
 REDACTED = "[redacted]"
 
 MIN_SECRET = 6
-"""Characters. What is shorter is no key: "k" stands for one in examples, and is a part of many words."""
+"""Characters. Anything shorter is not a key: examples use "k" as one, and it is a part of many words."""
 
 MIN_VALUE = 8
 """Characters. A shorter value of a header, a cookie or a query is a word such as "eu" or "on"."""
 
 LENGTH_OF_KEYS = 16
-"""Characters. A shorter value in the environment may be a word that a reply has for another reason."""
+"""Characters. A shorter value in the environment may be a word that a reply contains for other reasons."""
 
 SECRET_NAME = compile_when_used(
     r"key|secret|password|credential|authorization|(?:^|(?<!max)[_-])token$", re.IGNORECASE
 )
-"""Names of settings and variables that hold secrets."""
+"""Names of settings and variables that contain secrets."""
 
 PATTERNS = (
     (r"(?<=://)[^/\s@\"']+@|(?<![^/\s@:\"'])[^/\s@:\"']+:[^/\s@\"']+@", f"{REDACTED}@"),
@@ -43,13 +43,13 @@ PATTERNS = (
     (r"(?i)([?&](?:[\w-]*(?:key|token|sig|signature|secret|password)|code)=)[^\s&\"'\\]+", rf"\1{REDACTED}"),
     (r"\bsk-[\w*-]{6,}", REDACTED),
 )
-"""What looks like a secret, and what takes its place."""
+"""What looks like a secret, and what replaces it."""
 
 WITH_SCHEME = compile_when_used(r"(?:bearer|basic|token|key|apikey)\s+(\S+)", re.IGNORECASE)
 """A header with a key behind the name of a scheme."""
 
 API_VERSION = "api-version"
-"""The query parameter that every client of Azure sends. Its errors are about it."""
+"""The query parameter that every Azure client sends, and that Azure's errors mention."""
 
 
 Secrets: TypeAlias = Iterable[str]
@@ -69,7 +69,7 @@ def has_secret_pattern(text: str) -> bool:
 
 
 def header_secrets(client: Any) -> set[str]:  # noqa: ANN401  of openai or anthropic, sync or async
-    """Return the headers that a client sends because of its settings: a bare one sends none of them."""
+    """Return the headers that a client sends because of its settings, and that a bare client does not."""
     secrets = set[str]()
     headers: dict[str, object] = {**client.auth_headers, **client._custom_headers}  # noqa: SLF001
     for name in ("organization", "project"):  # which only OpenAI's has
@@ -124,12 +124,12 @@ def environment_secrets() -> set[str]:
 
 
 def environment_keys() -> tuple[str, ...]:
-    """Return the secrets in the environment that are no words, so that they are replaced in replies too."""
+    """Return the secrets in the environment that are not words, so that they are replaced in replies too."""
     return tuple(value for value in environment_secrets() if len(value) >= LENGTH_OF_KEYS)
 
 
 def secret_attributes(holder: object) -> list[str]:
-    """Return the names of an object's attributes that hold a secret, by their names or by how they look."""
+    """Return the names of an object's attributes that contain a secret, by their names or their look."""
     names: list[str] = []
     attributes: dict[str, object] = dict(getattr(holder, "__dict__", {}))
     for name, value in attributes.items():

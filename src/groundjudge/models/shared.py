@@ -1,4 +1,4 @@
-"""Calls of a model that two judges share, because they ask the same."""
+"""Model calls that two judges share, because they ask the same questions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
 MAX_CALLS = 512
-"""How many calls two models that share them keep; the oldest is dropped first."""
+"""How many calls two sharing models keep; the oldest is dropped first."""
 
 Calls: TypeAlias = "dict[str, Call]"
 
 
 def share_calls(model: Model) -> tuple[SharedModel, SharedModel]:
-    """Return two models that share the calls of one: each makes only calls that the other has not made.
+    """Return two models that share the calls of one: each makes only the calls that the other has not made.
 
     A reply is shared once: repeating a request makes a new call. Tokens and cost are those of the model that
     made the call. An error is shared with a model that is waiting for the call, but not kept.
@@ -33,7 +33,7 @@ class SharedModel:
 
     Attributes:
         model: the underlying model.
-        calls: those that one of the two has made and the other one has not asked for, by the request.
+        calls: by the request, those that one of the two has made and the other has not asked for.
     """
 
     model: Model
@@ -47,7 +47,7 @@ class SharedModel:
     async def acomplete(self, request: Request) -> Reply:
         """Answer with the reply to the other model's call for this request, or make the call.
 
-        A call continues when the one who made it is cancelled and the other waits for it.
+        A call continues if its caller is cancelled while the other waits for it.
 
         Raises:
             ModelError: as for the underlying model.
@@ -58,7 +58,7 @@ class SharedModel:
             call = self.calls.pop(key)  # a reply is shared once
             if call.maker is not self and _can_serve(call.task):
                 reply = await self._wait_for(call, key)
-                # Nothing is counted twice; what is not known stays so.
+                # Nothing is counted twice; what is unknown stays unknown.
                 usage = None if reply.usage is None else Usage()
                 cost = None if reply.cost is None else 0.0
                 return replace(reply, usage=usage, cost=cost)
@@ -70,13 +70,13 @@ class SharedModel:
         return await self._wait_for(call, key)
 
     async def _wait_for(self, call: Call, key: str) -> Reply:
-        """Wait for a call, which ends early only if the last one who waits for it is cancelled."""
+        """Wait for a call, which ends early only if the last task waiting for it is cancelled."""
         call.n_waiting += 1
         try:
             return await asyncio.shield(call.task)
         except asyncio.CancelledError:
             if call.n_waiting == 1:
-                # Left to a loop that nobody runs again, it would be pending at the end of the program.
+                # Left to a loop that never runs again, it would be pending at the end of the program.
                 if self.calls.get(key) is call:
                     del self.calls[key]
                 call.task.cancel()
@@ -88,7 +88,7 @@ class SharedModel:
 
 @dataclass(eq=False)
 class Call:
-    """A call that was made, and how many wait for it at the moment."""
+    """A call that was made, and how many tasks are waiting for it."""
 
     maker: SharedModel
     task: asyncio.Task[Reply]
@@ -96,7 +96,7 @@ class Call:
 
 
 def _can_serve(call: asyncio.Task[Reply]) -> bool:
-    """Whether the call has succeeded, or is made in the running event loop.
+    """Whether the call has succeeded, or is running in the current event loop.
 
     A synchronous judge blocks its caller's loop, and with it a call that runs there.
     """

@@ -1,7 +1,7 @@
 """HTTP to one endpoint, with the connections of one event loop.
 
 It is aiohttp, with the URL, the headers and the certificates of the openai client. That client, and httpx,
-which it puts around aiohttp, take more time over a request than all that a judge does with it.
+which it puts around aiohttp, spend more time on a request than a judge spends on everything else.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ MAX_IDLE = 4.0
 """Seconds. A connection that was not used for longer is not used again.
 
 Many servers close one after 5 seconds (uvicorn, node, llama-server, Apache). A request that is under way
-by then is lost, and takes one of the model's retries.
+by then is lost, and uses up one of the model's retries.
 """
 
 CODINGS = {"Accept-Encoding": "gzip, identity"}
-"""The header that says how a response may be packed. Nothing else is read."""
+"""The header that says how a response may be compressed. Nothing else is read."""
 
 GZIP = zlib.MAX_WBITS | 16
 """What zlib calls the format."""
 
 MAX_MEMBERS = 100
-"""Of a body in gzip, each packed alone. Servers send one, and each costs a copy of the rest."""
+"""Separately compressed parts of a gzip body. Servers send one, and each costs a copy of the rest."""
 
-NO_URL = "is no URL of a proxy: write http://HOST:PORT"
+NO_URL = "is not a proxy URL: write http://HOST:PORT"
 SOCKS = (
-    "is a SOCKS proxy, through which requests go only with a client of your own: name an HTTP proxy, or "
-    "pip install socksio, and in Python pass (openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient("
+    "is a SOCKS proxy, which works only with your own client: set an HTTP proxy instead, or "
+    "pip install socksio and in Python pass (openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient("
     'proxy="socks5://HOST:PORT")), "MODEL") as the model'
 )
-"""What is wrong with a proxy, behind the name of its variable."""
+"""What is wrong with a proxy, after the name of its variable."""
 
 MAX_SHOWN = 100
 """Characters of a header that an error shows."""
@@ -67,7 +67,7 @@ class Response:
     Attributes:
         status: the status code.
         url: where it came from.
-        headers: its headers, whose names count in any case.
+        headers: its headers, whose names are case-insensitive.
         content: its body, unpacked.
     """
 
@@ -88,7 +88,7 @@ class StatusError(Exception):
     Attributes:
         status_code: its status, or the one in its body.
         body: its body, parsed as far as that is possible.
-        response: the response; None if a client of the caller's keeps it.
+        response: the response; None if the caller's own client keeps it.
     """
 
     def __init__(self, status: int, body: object, response: Response | None) -> None:
@@ -103,11 +103,11 @@ class OversizeError(Exception):
 
 
 class ProxyError(Exception):
-    """The proxy of the environment is none that requests can go through; its text names the variable."""
+    """Requests cannot go through the environment's proxy; the text names the variable."""
 
 
 class DecodingError(Exception):
-    """A response is packed in a way that was not asked for, or not as it says. httpx has one of this name."""
+    """A response is not compressed as requested, or not as it says. httpx has an error with this name."""
 
 
 class Transport:
@@ -115,8 +115,8 @@ class Transport:
 
     Args:
         url: where requests go; a user and a password in it become the header Authorization.
-        headers: what every request has.
-        timeout: the seconds in which something must arrive.
+        headers: the headers of every request.
+        timeout: the seconds within which something must arrive.
         tls: how certificates are checked.
 
     Raises:
@@ -156,7 +156,7 @@ class Transport:
             OversizeError: the response is too long.
             DecodingError: it cannot be unpacked.
             TimeoutError: it is not complete after MAX_ATTEMPT timeouts.
-            Exception: whatever aiohttp raises. An error status raises nothing.
+            Exception: anything that aiohttp raises. An error status does not raise.
         """
         headers = {"Content-Type": "application/json", **CODINGS}
         try:
@@ -189,18 +189,18 @@ async def _read_response(response: ClientResponse) -> Response:
             content += piece
             _check_size(content)
     except ClientPayloadError as error:
-        # To aiohttp this is not a lost connection, after which a request is sent again.
-        message = "the connection was lost in a response"
+        # aiohttp does not count this as a lost connection, after which a request is sent again.
+        message = "the connection was lost during a response"
         raise ClientConnectionError(message) from error
     body = bytes(content)
-    # Several headers of one name are one list.
+    # Several headers with one name are one list.
     header = ", ".join(response.headers.getall("Content-Encoding", []))
     codings = [coding.strip().lower() for coding in header.split(",")]
     real_codings = [coding for coding in codings if coding not in {"", "identity"}]
     if real_codings in (["gzip"], ["x-gzip"]):
         body = _unpack(body)
     elif real_codings:
-        message = f"the response is packed as {header[:MAX_SHOWN]!r}, and gzip was asked for"
+        message = f"the response is compressed as {header[:MAX_SHOWN]!r}, but gzip was requested"
         raise DecodingError(message)
     return Response(response.status, str(response.url), response.headers, body)
 
@@ -210,7 +210,7 @@ def _unpack(packed: bytes) -> bytes:
 
     Raises:
         OversizeError: it is too long.
-        DecodingError: it is not gzip, ends too early, or has something else behind it or too many members.
+        DecodingError: it is not gzip, ends too early, has something else after it, or too many members.
     """
     content = bytearray()
     n_members = 0
@@ -230,12 +230,12 @@ def _unpack(packed: bytes) -> bytes:
         if not member.eof:
             message = "the response cannot be unpacked as gzip: it ends too early"
             raise DecodingError(message)
-        packed = member.unused_data.lstrip(b"\0")  # zeros may fill it up
+        packed = member.unused_data.lstrip(b"\0")  # it may be padded with zeros
     return bytes(content)
 
 
 def _check_size(content: bytearray) -> None:
-    """Refuse what is too long.
+    """Refuse content that is too long.
 
     Raises:
         OversizeError: it is.
@@ -278,7 +278,7 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _has_host(url: str) -> bool:
-    """Whether a URL has a host, and a port that is one, or none."""
+    """Whether a URL has a host, and a valid port or none."""
     try:
         parts = urlsplit(url)
         _ = parts.port

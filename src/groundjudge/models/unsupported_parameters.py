@@ -1,8 +1,8 @@
 """Parameters that an endpoint refuses: learned from its errors, because lists of models go stale.
 
-A request whose error names one of its parameters is sent once more without that one, and one whose error
-names the role of the system once more with the system's text in the user's message. If that helps, all later
-requests to the model at that endpoint are sent so.
+If an error names one of the request's parameters, the request is sent again without it; if it names the
+system role, the request is sent again with the system's text in the user's message. If that helps, all later
+requests to the model at that endpoint are sent that way.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from groundjudge.rubric.rubric import Request
 log = logging.getLogger("groundjudge")
 
 LEFT_OUT = ""
-"""Stands for the new name of a parameter that is no longer sent."""
+"""Takes the place of a new name for a parameter that is no longer sent."""
 
 JSON_OBJECT = "json_object"
-"""Stands for a response format of any JSON, instead of a schema."""
+"""Means a response format of any JSON, instead of a schema."""
 
 OTHER_NAMES = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-"""The two names of the limit: many endpoints take only one of them."""
+"""The two names of the limit: many endpoints accept only one of them."""
 
 LOGPROBS = ("logprobs", "top_logprobs")
-"""Asked for together: the second one means nothing without the first."""
+"""Requested together: the second has no meaning without the first."""
 
 REFUSED = (None, 400, 422)
-"""The statuses of a request that has something too much; None: only the body says so."""
+"""The statuses of a request with something that the endpoint refuses; None: only the body says so."""
 
 SYSTEM = "system role"
-"""Stands for the messages of the system, which some chat templates do not know."""
+"""Means the system messages, which some chat templates do not know."""
 
 _REFUSALS: dict[tuple[int, str], dict[str, str]] = {}
-"""What endpoints refuse, by the id of the process and the model's identity. A forked process starts anew."""
+"""What endpoints refuse, by the process id and the model's identity. A forked process starts over."""
 
 
 def known_refusals(identity: str) -> dict[str, str]:
     """Return what a model at an endpoint is known to refuse: parameters, with new names or LEFT_OUT; SYSTEM.
 
-    All models with one identity share them.
+    All models with the same identity share them.
     """
     return _REFUSALS.setdefault((os.getpid(), identity), {})
 
 
 def refusals_of(model: Model) -> dict[str, str]:
-    """Return the refusals of a model, see `known_refusals`; {} of a model that has none."""
+    """Return the refusals of a model, see `known_refusals`; {} if it has none."""
     refusals: object = getattr(model, "refusals", None)
     if not isinstance(refusals, dict):
         return {}
@@ -62,7 +62,7 @@ def refusals_of(model: Model) -> dict[str, str]:
 
 
 def declare_refusals(model: Model, names: Iterable[str]) -> None:
-    """Add parameters to what a model is known to refuse; a limit is sent under its other name."""
+    """Add parameters to those that a model is known to refuse; a limit is sent under its other name."""
     refused_names = set(names)
     refusals = refusals_of(model)
     for name in refused_names:
@@ -74,23 +74,23 @@ def declare_refusals(model: Model, names: Iterable[str]) -> None:
 async def negotiate(
     request: Request, refusals: dict[str, str], who: str, send: Callable[[Request], Awaitable[Reply]]
 ) -> Reply:
-    """Return the reply to a request, which is sent again without each thing that the endpoint refuses.
+    """Return the reply to a request; send it again without each thing that the endpoint refuses.
 
     Once dropping a parameter makes a request succeed, later requests drop it too.
 
     Args:
         request: the request.
-        refusals: what the endpoint is known to refuse; it grows, by this request and by others.
+        refusals: what the endpoint is known to refuse; this request and others add to it.
         who: the model and its endpoint, for the log.
         send: from the request, as the endpoint accepts it, to the reply.
 
     Raises:
-        ModelError: whatever `send` raises, unless it refuses a parameter.
+        ModelError: any error of `send`, unless it refuses a parameter.
     """
     new_refusals: dict[str, str] = {}
     retries = 0
     while True:
-        # Each time anew: other requests may have found out more while this one waited.
+        # Every time: other requests may have found out more while this one waited.
         all_refusals = {**refusals, **new_refusals}
         accepted = apply_refusals(request, all_refusals)
         try:
@@ -130,7 +130,7 @@ def apply_refusals(request: Request, refusals: Mapping[str, str]) -> Request:
 
 
 def _without_system(messages: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
-    """Return messages in which each text of the system stands at the beginning of the next message."""
+    """Return messages with each system text moved to the beginning of the next message."""
     merged: list[Mapping[str, str]] = []
     texts: list[str] = []
     for message in messages:
@@ -145,7 +145,7 @@ def _without_system(messages: Sequence[Mapping[str, str]]) -> tuple[Mapping[str,
 
 
 def _remember(refusals: dict[str, str], changes: Mapping[str, str], who: str) -> None:
-    """Add to what is known, and log what is new; a parameter that is left out stays so."""
+    """Add to what is known, and log what is new; a parameter that is left out stays left out."""
     sentences: list[str] = []
     for name, new_name in changes.items():
         if refusals.get(name) in {new_name, LEFT_OUT}:
@@ -175,7 +175,7 @@ def _find_refusal(
         return {}
     status = status_of(raised)
     is_rejected = status in REFUSED and error.code == "bad_request"
-    # LangChain's ChatAnthropic knows of some models that they take no `temperature`, and sends nothing.
+    # LangChain's ChatAnthropic knows that some models accept no `temperature`, and sends nothing.
     is_unsent = status is None and error.code == "failed"
     if not is_rejected and not is_unsent:
         return {}
@@ -193,7 +193,7 @@ def _find_refusal(
         names = [name for name in parameters if _is_named(name, words)]
     is_reask = request.attempt > 1 and "response_format" in request.added_parameters
     if not names and is_reask and "response_format" in parameters and is_rejected:
-        # The first request was accepted, without the response format that is added when it is made again.
+        # The first request was accepted, without the response format that is added for the re-ask.
         names = ["response_format"]
     if not names:
         return {}
@@ -212,5 +212,5 @@ def _find_refusal(
 
 
 def _is_named(name: str, words: str) -> bool:
-    """Whether a text has the name of a parameter as a word; a sentence may begin with it."""
+    """Whether a text contains a parameter's name as a word; a sentence may begin with it."""
     return re.search(rf"\b{re.escape(name)}\b", words, re.IGNORECASE) is not None

@@ -46,7 +46,7 @@ BELOW = 0.9
 MAX_SHOWN = 160
 """Characters of a text that a reason shows."""
 
-NOTHING_STATED = "Nothing is stated that could be looked up."
+NOTHING_STATED = "It states nothing that could be looked up."
 
 MAX_NAMED = 3
 """Sentences, and missing words of each, that a reason names."""
@@ -79,14 +79,14 @@ class OfflineModel:
         if not rubric.is_bundled and rubric.prompt.front_matter.offline is None:
             all_names = ", ".join(names())
             fault = (
-                "does not say what it judges: if that is whether a response is grounded, write `offline: "
-                f"groundedness` into the front matter (or another of {all_names})"
+                "does not say what it judges: if it judges whether a response is grounded, add `offline: "
+                f"groundedness` to the front matter (or another of {all_names})"
             )
         elif SOURCES.isdisjoint(prompt_input.field for prompt_input in rubric.inputs):
             fault = f"shows none of {', '.join(sorted(SOURCES))}"
         if fault:
-            message = f"{path}: the offline judge looks a response up in a source, and {rubric.name} {fault}"
-            raise ModelError("offline_cannot_judge", f"{message}; or give it a language model", path)
+            message = f"{path}: the offline judge looks a response up in a source, but {rubric.name} {fault}"
+            raise ModelError("offline_cannot_judge", f"{message}; or use a language model", path)
 
     async def acomplete(self, request: Request) -> Reply:
         """Reply in the judge's format."""
@@ -302,12 +302,12 @@ def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
     sentence = _in_quotes(claim.sentence)
     missing = ", ".join(word[:MAX_SHOWN] for word in claim.missing[:MAX_NAMED])
     if claim.finding == "backed":
-        return f"In the source: {sentence} stands in {where}."
+        return f"In the source: {sentence} is in {where}."
     if claim.finding == "refuted":
-        return f"The source does speak of {missing}: {sentence}, but {where}."
+        return f"The source does mention {missing}: the response says {sentence}, but see {where}."
     lacks = f"it lacks: {missing}" if missing else "it has these words in another order or with others"
     nearest = f"Nearest: {where}; {lacks}." if where else "The source has none of its words."
-    return f"Not in nearly these words: ask a model. {sentence} {nearest}"
+    return f"Not found in nearly the same words; ask a model. {sentence} {nearest}"
 
 
 def _in_quotes(text: str) -> str:

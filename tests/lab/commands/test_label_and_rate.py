@@ -153,7 +153,7 @@ RATED = "rate v.jsonl --labels l.jsonl"
         ),
         pytest.param(
             f"{DRAWN} --queue October",
-            "is not the id of a run in LangSmith",
+            "is not the id of a LangSmith run",
             id="ids that are no runs of LangSmith",
         ),
         pytest.param(
