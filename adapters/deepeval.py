@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 IN_METADATA = ("profile", "agent_name", "conversation", "answers")
-"""The fields of a case that DeepEval does not have."""
+"""The fields of a case that DeepEval lacks."""
 
 
 class OtherOptions(PromptOptions, AskingOptions, VoteOptions, total=False):
@@ -107,7 +107,7 @@ def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or 
     tool_results: list[Any] = []
     for tool_call in turn.tools_called or ():  # None where the application calls no tools
         tool_results.extend(tool_documents(tool_call.name, tool_call.output))
-    # An empty list is a search that found nothing, which is a context; None is no search.
+    # An empty list is a search that found nothing, which is a context; None means no search.
     if turn.retrieval_context is None and not tool_results:
         return None
     return list(turn.retrieval_context or ()) + tool_results
@@ -134,7 +134,7 @@ def _messages(turns: Iterable[Any]) -> list[Any]:
 def _mode_of_environment() -> str:
     """The mode that DEEPEVAL_EVAL_MODE, or `deepeval set-eval-mode`, names: "llm", "hybrid", "system_one"."""
     try:
-        from deepeval.config.eval_mode import resolve_eval_mode  # noqa: PLC0415  older versions do not have it
+        from deepeval.config.eval_mode import resolve_eval_mode  # noqa: PLC0415  older versions lack it
     except ImportError:
         return "llm"
     return str(resolve_eval_mode())
@@ -150,65 +150,66 @@ class _Metric:
     Args:
         threshold: on the score, 0..1; by default (`...`) the judge's own. With None no test case passes
             or fails.
-        model: a model's name, a DeepEvalBaseLLM, or what else `groundjudge.as_judge` accepts.
+        model: a model's name, a DeepEvalBaseLLM, or anything else that `groundjudge.as_judge` accepts.
         include_reason: whether to set `reason`.
         async_mode: has no effect, as there is only one call; accepted because DeepEval's metrics have it.
-        strict_mode: whether only the judge's best label passes, or a score of 1 where there are no labels.
+        strict_mode: whether only the judge's best label passes, or a score of 1 if there are no labels.
             The score is not changed. A panel asks for all votes.
         verbose_mode: whether to print the verdict.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
         judge: as for `groundjudge.as_judge`.
         name: the name in DeepEval's reports, by default the judge's; a metric of a part adds the part's. Give
             metrics of one judge (with another model, with repeats, a panel) different names: DeepEval merges
-            the results of metrics with one name.
+            the results of metrics with the same name.
         prices: what the model's tokens cost, for `evaluation_cost`; by default the model's own statement of
             the cost is used, if it returns one.
         eval_mode: who decides, as in DeepEval's own metrics: "llm", a text model; "system_one", a decision
-            model; "hybrid", a cascade: the decision model's verdict stands with a score of at most 0.1 or at
-            least 0.9, otherwise the text model is asked. By default what DEEPEVAL_EVAL_MODE says, unless
+            model; "hybrid", a cascade: the decision model's verdict is final with a score of at most 0.1 or
+            at least 0.9, otherwise the text model is asked. By default what DEEPEVAL_EVAL_MODE says, unless
             there is a `model`, or a `judge` that has one. For other bounds pass a `groundjudge.cascade` as
             `judge`.
         system_one_model: the decision model for "system_one" and "hybrid": a name of TypeSafe's models, a
-            DeepEvalBaseSystemOneModel, or what else `groundjudge.as_judge` accepts. By default TypeSafe's.
+            DeepEvalBaseSystemOneModel, or anything else that `groundjudge.as_judge` accepts. By default
+            TypeSafe's.
         options: as for `groundjudge.as_judge`.
 
     Attributes:
         score: the score, 0..1; None if the verdict has none.
-        success: whether the test case passed; None if it was not judged or there is no threshold.
+        success: whether the test case passed; None if it wasn't judged or there is no threshold.
         reason: the explanation, or the message of the error.
         error: the message of the last error; None if there was none.
         verdict: the last verdict, with label, parts and evidence; also after an error.
         score_breakdown: the scores of the verdict's parts by their names, its further `scores`, and `weakest`
             where the lowest of the parts decides; None if there are none.
-        confidence: how sure the judge is, 0..1, as the verdict has it; None if nothing says it.
-        verbose_logs: the verdict as JSON; after an error followed by the model's last reply as it was.
+        confidence: how sure the judge is, 0..1, according to the verdict; None if unknown.
+        verbose_logs: the verdict as JSON; after an error, followed by the model's raw last reply.
         input_tokens: the prompt tokens of the last verdict; None if unknown.
         output_tokens: the completion tokens of the last verdict; None if unknown.
         evaluation_cost: the cost of all calls for the last verdict; None if neither `prices` nor the model
-            tells it, or if there was no call.
+            gives it, or if there was no call.
 
     Raises:
         PromptError, ModelError, TypeError: as for `groundjudge.as_judge`; `bad_eval_mode`: there is no such
-            mode, or it does not go with the models that were given.
+            mode, or it does not fit the models that were passed.
     """
 
     default_judge: ClassVar[str] = ""
     part: ClassVar[str] = ""
     """The part of the verdict whose score the metric shows; by default the headline."""
     title: ClassVar[str] = ""
-    """What the name in reports begins with, so that it differs from that of the metric of single turns."""
+    """The prefix of the name in reports, which distinguishes it from the metric of single turns."""
     test_case_type: ClassVar[type[Any]] = LLMTestCase
     """The kind of test case."""
     places: ClassVar[str] = (
         "In an LLMTestCase the query is `input`, the response `actual_output`, the reference "
         "`expected_output`, the context `retrieval_context`, not `context`; other fields are in `metadata`"
     )
-    """Where a test case has the fields, which the messages of judges call by names of their own."""
+    """Where a test case has the fields, which judges' messages call by their own names."""
     success: bool | None
 
-    # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
-    # each argument has an attribute of its name, whose value gives the same metric when passed again; only
-    # the model is the judge's.
+    # DeepEval copies a metric by calling its class with the attributes that are named like an argument. Each
+    # argument therefore has an attribute with its name, whose value gives the same metric when passed again;
+    # only the model is the judge's.
     def __init__(  # noqa: PLR0913, PLR0917  the arguments of DeepEval's metrics, also by position
         self,
         threshold: float | EllipsisType | None = ...,
@@ -251,7 +252,7 @@ class _Metric:
             )
             raise PromptError("no_part", message, self.judge.name)
         if strict_mode and isinstance(self.judge, Panel):
-            # It stops once the votes agree on a threshold, which is not what decides here.
+            # It stops once the votes agree on a threshold, which does not decide here.
             self.judge = replace(self.judge, stop="never")
         self.threshold: float | None = self.judge.threshold
         if threshold is None and not strict_mode:
@@ -270,7 +271,7 @@ class _Metric:
         self.criteria = self.judge.identity
         self._show_result(None, CallCosts(prices))
 
-    # DeepEval passes switches of its own, such as `_show_indicator` and `_in_component`.
+    # DeepEval passes its own switches, such as `_show_indicator` and `_in_component`.
     def measure(self, test_case: Any, *_: object, **switches: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
         """Judge a test case.
 
@@ -292,7 +293,7 @@ class _Metric:
 
     def is_successful(self) -> bool | None:
         """Whether the test case passed: by its score, or as not applicable. None without a threshold."""
-        # DeepEval's users set `threshold` after a measurement too: the score is compared anew.
+        # DeepEval's users set `threshold` after a measurement too: the score is compared again.
         if self.threshold is None or self.verdict is None:
             self.success = None
         elif self.error is not None:
@@ -319,15 +320,15 @@ class _Metric:
             if not name.startswith("_"):  # as all of DeepEval's do
                 message = f"measure accepts only a test case: pass {name!r} when you create the metric"
                 raise TypeError(message)
-        # DeepEval's `evals_iterator` measures several spans at once with one metric, and would mix up what
-        # its attributes say.
+        # DeepEval's `evals_iterator` measures several spans at once with one metric, and would mix up its
+        # attributes.
         if self.is_measuring:
             fault = "it is measuring another test case: use one metric per task"
             raise GroundjudgeError("metric_in_use", fault)
         self.is_measuring = True
         costs = CallCosts(self.prices)
         # DeepEval's sync mode measures one test case after another with one metric: if this one ends in an
-        # error, nothing may be shown of the one before.
+        # error, nothing of the previous one may be shown.
         self._show_result(None, costs)
         try:
             verdict = await self._verdict_on(test_case, costs.count(ask))
@@ -339,7 +340,7 @@ class _Metric:
                 message = f"{error}. {self.places}"
                 raise MissingTestCaseParamsError(message) from error
             if isinstance(error, TypeError):
-                # DeepEval takes it for a metric that knows none of its switches, and calls `measure` again.
+                # DeepEval mistakes it for a metric that knows no switches, and calls `measure` again.
                 message = str(failed.error and failed.error.message)
                 raise GroundjudgeError("unexpected", message) from RedactedError(error)
             raise
@@ -375,7 +376,7 @@ class _Metric:
             raise CaseError("field_unreadable", message, "multimodal")
         metadata: dict[str, Any] = test_case.metadata or {}
         in_metadata = {name: metadata[name] for name in IN_METADATA if name in metadata}
-        # Of fields that stand in both places, those of the test case count.
+        # If a field is in both places, that of the test case counts.
         return {**in_metadata, **self._fields_of(test_case), "id": test_case.name, "metadata": metadata}
 
     def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401
@@ -394,7 +395,7 @@ class _Metric:
         if verdict.weakest is not None:
             breakdown["weakest"] = verdict.weakest
         self.score_breakdown: Any = breakdown or None
-        # Of an error the explanation is its code and its message.
+        # The explanation of an error is its code and its message.
         self.error = score.explanation if verdict.error else None
         self.reason: str | None = None
         if new_verdict and self.include_reason:
@@ -421,7 +422,7 @@ class _Metric:
 
 
 class JudgeMetric(_Metric, BaseMetric):
-    """Any judge as a metric. Each judge that comes with groundjudge also has a class of its own.
+    """Any judge as a metric. Each judge that comes with groundjudge also has its own class.
 
     DeepEval's cache ignores `tools_called` and `metadata`, so a verdict that depends on them is not reused.
     """
@@ -441,7 +442,7 @@ class JudgeMetric(_Metric, BaseMetric):
         inputs = {prompt_input.field for prompt_input in self.judge.inputs}
         shows_metadata = bool(test_case.metadata) and bool(inputs - fields.keys())
         shows_tools = "context" in inputs and fields["context"] != test_case.retrieval_context
-        # The cache ignores both, and would reuse the verdict on other data: nothing equals a new UUID.
+        # The cache ignores both, and would reuse the verdict for other data: nothing equals a new UUID.
         if shows_metadata or shows_tools:
             return f"not cacheable: {uuid4()}"
         return self.judge.identity
@@ -466,7 +467,7 @@ class StatementGroundednessMetric(JudgeMetric):
 
 
 class CitationMetric(StatementGroundednessMetric):
-    """How many of the sentences that claim something cite a document that bears them out.
+    """How many of the sentences that claim something cite a document that supports them.
 
     The reason names each wrong citation and the document that would be right; `score_breakdown` has
     `citation_precision`, the share of the citations that are right, and `utilization`.
@@ -532,10 +533,10 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
 
     The turns before it are the query. The lowest turn decides: its score is the metric's, each turn is a
     part, and the reason names the turns that fail. Turns without a `retrieval_context` or the output of a
-    tool are not judged, and neither are those that lack something else that the judge needs, as an opening
-    turn lacks the query: the reason counts and names them, and each is a part without a score, such as
-    "turn 4 (not judged)". A conversation without other turns lacks a field. If a turn ends in another error,
-    that is the error of the test case, which names the turn. There is one call for each turn that is judged.
+    tool are not judged. The same is true of turns that lack something else the judge needs, such as the query
+    of an opening turn. The reason counts and names them, and each is a part without a score, such as "turn 4
+    (not judged)". A conversation without other turns lacks a field. If a turn ends in another error, that is
+    the error of the test case, which names the turn. There is one call for each judged turn.
     """
 
     default_judge = "groundedness"

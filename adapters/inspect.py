@@ -1,4 +1,4 @@
-"""Inspect AI: a judge as a scorer of a task, with any model of Inspect's as the judge's model.
+"""Inspect AI: a judge as a scorer of a task, with any Inspect model as the judge's model.
 
     Task(dataset, solver=generate(), scorer=groundedness(model="openai/gpt-6-luna"))
     Task(dataset, solver=generate(), scorer=judge("my_judge.prompty", model="openai/gpt-6-luna"))
@@ -50,32 +50,31 @@ ROOTS = ("input", "output", "target", "messages", "metadata", "store")
 
 CONTEXT_NAMES = [name for name in ALIASES["context"] if name not in {"source", "premise"}]
 IN_METADATA = (*CONTEXT_NAMES, "conversation", "profile", "agent_name", "answers")
-"""The fields that are read from a sample's metadata. Other names of fields mean too many things there."""
+"""The fields that are read from a sample's metadata. Other field names mean too many things there."""
 
 MESSAGES = TypeAdapter[list[ChatMessage]](list[ChatMessage])
 
 PATIENCE = 120
-"""Seconds after which a call is not tried again, unless the configuration of the model or of the evaluation
-has a limit: without one, Inspect asks an endpoint that always fails for ever."""
+"""Seconds after which a call is not retried, unless the configuration of the model or of the evaluation has a
+limit: without one, Inspect asks an endpoint that always fails forever."""
 
 CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_seqs"}
-"""Parameters of a request that have another name in Inspect's configuration."""
+"""Parameters of a request that have a different name in Inspect's configuration."""
 
 NOT_SENT = {"response_format"}
 """Parameters that a judge can do without: its replies are read the same."""
 
 IN_SCORE = {"status", "label", "value", "passed", "parts", "warnings", "signature", "key"}
-"""What the metadata of a score shows of a verdict, besides the whole of it."""
+"""What the metadata of a score shows of a verdict, in addition to the whole verdict."""
 
 
 class ScorerOptions(PanelOptions, total=False):
     """The keyword arguments of a scorer; the others are options of `groundjudge.as_judge`.
 
     Attributes:
-        model: a model of Inspect's, or its name with a slash ("openai/gpt-6-luna"); or what else
-            `groundjudge.as_judge` accepts ("openai:gpt-6-luna", "offline"). Without it a judge keeps its
-            model, and any other judge uses the model with the `model_role`, or else the model that is
-            evaluated.
+        model: an Inspect model, or its name with a slash ("openai/gpt-6-luna"); or anything else that
+            `groundjudge.as_judge` accepts ("openai:gpt-6-luna", "offline"). Without it a loaded judge keeps
+            its model, and any other uses the model with the `model_role`, or else the evaluated model.
         model_role: the role, "grader" by default.
         fields: where to find fields with other names, as for `Fields.of`. A path begins with input, output,
             target, messages, metadata or store; a function is called with (state, target).
@@ -122,7 +121,7 @@ def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
 
     Args:
         judge: the path of a prompt file, the name of a judge, a judge, a panel or a rubric. A log can be
-            scored again by the scorer it names only if this is a path or a name.
+            rescored by the scorer it names only if this is a path or a name.
         options: see `ScorerOptions`.
 
     Returns:
@@ -139,20 +138,20 @@ def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
 
 
 def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[ScorerOptions]) -> Scorer:
-    """A scorer that looks up a model of Inspect's for each sample: by then the roles have their models."""
+    """Return a scorer that looks up an Inspect model for each sample: by then the roles have their models."""
     judge_options: dict[str, Any] = dict(options)
     model = judge_options.pop("model", None)
     role = judge_options.pop("model_role", "grader")
     fields = judge_options.pop("fields", None)
     # "openai/gpt-6-luna" is Inspect's way to name a model, and "openai:gpt-6-luna" this library's. A slash
-    # behind the colon belongs to the model's name: "openai:meta/llama".
+    # after the colon belongs to the model's name: "openai:meta/llama".
     is_model_of_inspect = isinstance(model, Model)
     if isinstance(model, str):
         is_model_of_inspect = "/" in model.partition(":")[0]
-    # A judge that was loaded has its model; a name or a path takes that of the role.
+    # A loaded judge has its model; a name or a path uses that of the role.
     by_role = model is None and not isinstance(judge, BaseJudge)
     needs_inspect = is_model_of_inspect or by_role
-    # A model stands in until the sample is scored: options and fields are checked before the evaluation.
+    # A placeholder until a sample is scored: options and fields are checked before the evaluation.
     loaded = as_judge(judge, model_to_come if needs_inspect else model, **judge_options)
     if needs_inspect:
         _check_parameters(loaded)
@@ -173,7 +172,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
 
 
 def _case_of(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]:
-    """What the sample and its transcript give."""
+    """Return the fields that the sample and its transcript give."""
     row: dict[str, Any] = {
         "id": state.sample_id,
         "query": _query_of(state),
@@ -190,7 +189,7 @@ def _case_of(fields: Fields, state: TaskState, target: Target) -> Mapping[str, A
         if name in state.metadata:
             row[name] = state.metadata[name]
     roots: dict[str, Any] = {root: getattr(state, root) for root in ROOTS}
-    roots["target"] = list(target)  # a Target is no plain list, and a path such as target[0] needs one
+    roots["target"] = list(target)  # a Target is not a plain list, which a path such as target[0] needs
     return fields.in_row(row, roots)
 
 
@@ -214,10 +213,10 @@ def _response_of(state: TaskState) -> object:
 
 
 def _text_or_message(message: ChatMessage) -> object:
-    """The text of a message, or a list of the message if it holds more than text."""
+    """Return the text of a message, or a list of the message if it contains more than text."""
     if not isinstance(message.content, str):
         for part in message.content:
-            # `message.text` leaves out reasoning, which is no part of the answer, but images too: the case
+            # `message.text` leaves out reasoning, which is not part of the answer, but also images: the case
             # must see these, to warn that the judge is not shown them.
             if part.type not in {"text", "reasoning"}:
                 return [message]
@@ -238,7 +237,7 @@ def _result_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: 
     metadata = verdict.model_dump(mode="json", include=IN_SCORE, exclude_defaults=True)
     metadata["groundjudge"] = verdict.model_dump(mode="json")
     value: float | dict[str, float] = values[judge.name]
-    # Inspect takes a sample as unscored if its whole value is NaN, and not a mapping.
+    # Inspect treats a sample as unscored if its whole value is NaN, not a mapping.
     if by_name and verdict.score is not None:
         value = dict(values)
     return Score(
@@ -259,7 +258,7 @@ def _check_parameters(judge: AnyJudge) -> None:
     known_names = [*GenerateConfig.model_fields, *CONFIG_NAMES, *NOT_SENT]
     for rubric in judge.rubrics:
         for name in rubric.prompt.parameters:
-            # `GenerateConfig` would drop it without a word.
+            # `GenerateConfig` would drop it silently.
             if name not in known_names:
                 fault = f"Inspect's models have no parameter {name!r}{did_you_mean(name, known_names)}"
                 message = f"{fault}; parameters that only some endpoints know belong in `extra_body`"
@@ -267,11 +266,11 @@ def _check_parameters(judge: AnyJudge) -> None:
 
 
 async def _ask_model(model: Model, models_down: set[str], request: Request) -> Reply:
-    """The reply of a model of Inspect's, whose own settings come before the judge's parameters.
+    """Return the reply of an Inspect model, whose own settings come before the judge's parameters.
 
     Args:
         model: the model.
-        models_down: the models whose last call was given up: the next one is tried once, or a thousand
+        models_down: the models whose last call was given up: the next call is tried once, or a thousand
             samples would each wait in vain.
         request: what it is asked.
     """
@@ -284,7 +283,7 @@ async def _ask_model(model: Model, models_down: set[str], request: Request) -> R
     evaluation = active_generate_config()
     limits = (model.config.timeout, model.config.max_retries, evaluation.timeout, evaluation.max_retries)
     if all(limit is None for limit in limits):
-        # Inspect's `timeout` is that of a call with all its retries: 0 leaves only the first try.
+        # Inspect's `timeout` covers a call with all its retries: 0 leaves only the first try.
         settings["timeout"] = 0 if str(model) in models_down else PATIENCE
     messages = MESSAGES.validate_python([dict(message) for message in request.messages])
     try:
@@ -297,15 +296,15 @@ async def _ask_model(model: Model, models_down: set[str], request: Request) -> R
 
 
 def _reply_of(output: ModelOutput) -> Reply:
-    """What a model of Inspect's answered, as a reply."""
+    """Return an Inspect model's output as a reply."""
     reply = Reply(output.completion, model=output.model or None, refusal=output.error)
-    if output.choices:  # there are none beside an error
+    if output.choices:  # an error has none
         choice = output.choices[0]
         tokens = tokens_of(choice.logprobs.model_dump()) if choice.logprobs else None
         other_texts = tuple(other.message.text for other in output.choices[1:])
         reply = replace(reply, finish_reason=choice.stop_reason, tokens=tokens, other_texts=other_texts)
     if output.usage:
-        # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
+        # Inspect counts tokens that a cache answered or stored separately from those of the prompt.
         prompt_tokens = output.usage.input_tokens
         prompt_tokens += output.usage.input_tokens_cache_read or 0
         prompt_tokens += output.usage.input_tokens_cache_write or 0

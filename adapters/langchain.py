@@ -58,7 +58,7 @@ def runnable(  # noqa: PLR0913  one per option
     output: str | None = None,
     **options: Unpack[PanelOptions],
 ) -> Runnable[CaseLike, Any]:
-    """Make a judge a runnable.
+    """Make a runnable from a judge.
 
     A trace shows a run with the judge's name and the child runs "groundjudge.ask", "groundjudge.call" (with
     the runs inside that a chat model or a function leaves itself; for other models it is an llm run, with the
@@ -69,15 +69,15 @@ def runnable(  # noqa: PLR0913  one per option
 
     Args:
         judge: as for `groundjudge.as_judge`.
-        model: a chat model, or what else `groundjudge.as_judge` accepts.
+        model: a chat model, or anything else that `groundjudge.as_judge` accepts.
         llm: the same as `model`, under LangChain's usual name.
         fields: where to find fields with other names, as for `Fields.of`. A path begins with input; a
             function is called with the input.
         on_error: "raise", or "verdict" to return the verdict of an error (status "error") instead, so that
             a failing row does not end a `batch`.
-        output: the key under which the verdict is returned, as `{output: verdict}`. A node of LangGraph needs
-            it: the graph takes what a node returns for an update of the state, and a bare verdict for one of
-            `reason`, `label`, `score` and its other attributes.
+        output: the key under which the verdict is returned, as `{output: verdict}`. A LangGraph node needs
+            it: the graph treats what a node returns as an update of the state, and a bare verdict as one of
+                `reason`, `label`, `score` and its other attributes.
         options: as for `groundjudge.as_judge`.
 
     Returns:
@@ -109,7 +109,7 @@ def runnable(  # noqa: PLR0913  one per option
     def invoke(row: CaseLike) -> Any:  # noqa: ANN401
         return without_waiting(ainvoke(row, call_and_block))
 
-    # With `fields` the application decides on the shape of the input.
+    # With `fields` the application determines the shape of the input.
     input_type: Any = Any
     if fields is None:
         input_type = input_model(loaded.name, loaded.inputs)
@@ -120,7 +120,7 @@ def runnable(  # noqa: PLR0913  one per option
 
 
 def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
-    """Make a judge's prompt a runnable, for your own chain `prompt | llm | parser`.
+    """Make a runnable from a judge's prompt, for your own chain `prompt | llm | parser`.
 
     Returns:
         A runnable from a case, or a mapping as `Case.from_mapping` reads it, to the prompt. It raises
@@ -155,7 +155,7 @@ def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputPar
 
 
 def _case_of(fields: Fields, row: CaseLike) -> CaseLike:
-    """From the input of a runnable to the case: it is one, or its fields stand at paths."""
+    """Return the case in a runnable's input: the input itself, or the fields at paths in it."""
     if fields.paths:
         return fields.in_row(row, {"input": row})
     _check_input(row)
@@ -163,7 +163,7 @@ def _case_of(fields: Fields, row: CaseLike) -> CaseLike:
 
 
 def _check_input(row: object) -> None:
-    """Refuse an answer alone, as a chain that ends in a model or a parser passes it on.
+    """Refuse a bare answer, such as a chain that ends in a model or a parser passes on.
 
     Raises:
         CaseError: `unreadable_row`.
@@ -183,7 +183,7 @@ def _check_input(row: object) -> None:
 
 
 def _rubric_of(judge: Judge | Rubric) -> Rubric:
-    """The rubric of a judge. A panel and a cascade have several, and a chain has one prompt.
+    """Return the rubric of a judge. A panel and a cascade have several, but a chain has one prompt.
 
     Raises:
         PromptError: `bad_panel`.
@@ -197,7 +197,7 @@ def _rubric_of(judge: Judge | Rubric) -> Rubric:
 
 
 def _traceable(value: object) -> object:
-    """The input or output of a step as what LangChain's traces display: a request as its messages."""
+    """Return the input or output of a step as LangChain's traces display it: a request as its messages."""
     if isinstance(value, Request):
         return _prompt_value(value)
     if isinstance(value, Reply):
@@ -206,7 +206,7 @@ def _traceable(value: object) -> object:
 
 
 def _message_of(reply: Reply) -> AIMessage:
-    """A reply as the message of a chat model, with its tokens where traces count them."""
+    """Return a reply as a chat model's message, with its tokens where traces count them."""
     additional: dict[str, str] = {}
     if reply.refusal:
         additional["refusal"] = reply.refusal
@@ -222,13 +222,13 @@ def _message_of(reply: Reply) -> AIMessage:
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
-    """The messages of a request as LangChain's prompts hold them."""
+    """Return the messages of a request as LangChain's prompts contain them."""
     messages = [dict(message) for message in request.messages]
     return ChatPromptValue(messages=convert_to_messages(messages))
 
 
 def _trace_step(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
-    """Trace a step of a conversation: the call of a model that leaves no trace itself, or any other step."""
+    """Trace a step of a conversation: a call of a model that does not trace itself, or any other step."""
     if step.model and not may_trace_itself(step.model):
         return _trace_call(step, step.model)
     return _trace_as_chain(step)

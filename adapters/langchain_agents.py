@@ -4,7 +4,7 @@
     agent = create_agent("openai:gpt-6.1-sol", tools, middleware=[grounded])
     answer = guarded(prompt | llm, "groundedness", model="openai:gpt-6-luna", fallback="I do not know.")
 
-An answer that fails is written again with a note on what is not grounded, and else replaced by the fallback.
+An answer that fails is written again with a note on what is not grounded, or else replaced by the fallback.
 Drafts and notes reach neither the state, nor a checkpoint, nor a stream: the answer is held until it is
 judged, so users wait for all of it and for the judge.
 """
@@ -63,7 +63,7 @@ def guarded(
     One place is judged and replaced: the whole output (a text, a message or an object), or the key that
     `output` names in a mapping. All other keys pass unjudged and unchanged. An object is judged as JSON, and
     needs a `fallback` function that returns one of its type. A message that calls tools is not judged, and
-    loses the text beside the calls.
+    loses the text next to the calls.
 
     The answer goes out in one piece. To ask again, the draft and the note are added to the messages of the
     chain's input, or the note to its query. Only the answer is taken from the new output; all other keys stay
@@ -74,13 +74,13 @@ def guarded(
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
         output: the key with the answer, if the chain returns a mapping.
         options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`. For `fields`
-            the inputs and outputs are the chain's; they cannot name the response, and a response that a
+            the inputs and outputs are the chain's; a path to the response is refused, and a response that a
             function returns is ignored.
 
     Returns:
         A runnable with the chain's input and output. Besides what `Guard.run` raises, it raises CaseError:
         `missing_field` if the output is a mapping and `output` names none of its keys, or if the input has no
-        place for the note; `answer_elsewhere` if a rejected answer stands under another key too.
+        place for the note; `answer_elsewhere` if a rejected answer is also under another key.
 
     Raises:
         GroundjudgeError, TypeError, ValueError: as for `as_guard`; ValueError also if `fields` has a path to
@@ -89,7 +89,7 @@ def guarded(
     settings = as_guard(guard, **options)
     if is_mapping(settings.fields):
         for name, path in settings.fields.items():
-            # Then another text would be judged than the one that goes out.
+            # Then the judged text would not be the one that goes out.
             if field_of(name) == "response":
                 message = (
                     f"guarded judges what it replaces, but `fields` reads the response from {path!r}: leave "
@@ -108,7 +108,7 @@ def guarded(
 
 
 def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
-    """A chain's answer as a message; an object as JSON.
+    """Return a chain's answer as a message; an object as JSON.
 
     Raises:
         CaseError: `field_unreadable`: it is something else.
@@ -126,12 +126,12 @@ def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
 
 
 def _without_message(answer: object) -> object:
-    """The text in a message; any other answer as it is."""
+    """Return the text in a message; any other answer unchanged."""
     return content_text(answer.content) if isinstance(answer, BaseMessage) else answer
 
 
 def _answers(messages: Iterable[AIMessage]) -> list[AIMessage]:
-    """The messages that are answers: those that say something and call no tool."""
+    """Return the messages that are answers: those that say something and call no tool."""
     answers: list[AIMessage] = []
     for message in messages:
         if content_text(message.content).strip() and not message.tool_calls:
@@ -140,7 +140,7 @@ def _answers(messages: Iterable[AIMessage]) -> list[AIMessage]:
 
 
 def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
-    """Several answers as one message, each text once; one that is alone is itself."""
+    """Return several answers as one message, each text once; a single answer is returned unchanged."""
     if len(answers) == 1:
         return answers[0]
     texts = dict.fromkeys(content_text(message.content) for message in answers)
@@ -148,7 +148,7 @@ def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
 
 
 def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: ANN401  the chain's
-    """A chain's input with a note: messages get the draft and the note, a text gets the note below it.
+    """Return a chain's input with a note: messages get the draft and the note, a text gets the note below it.
 
     In a mapping these are its messages or, if it has none, its query.
     """
@@ -161,7 +161,7 @@ def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: A
 
 
 def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
-    """An agent's request with the rejected response and the note behind its messages."""
+    """Return an agent's request with the rejected response and the note after its messages."""
     note_message = HumanMessage(note, id=NOTE_ID)
     return request.override(messages=[*request.messages, *response.result, note_message])
 
@@ -169,7 +169,7 @@ def _retry_request(request: Any, response: ModelResponse[Any], note: str) -> Any
 def _result_of(
     guard: Guard, response: ModelResponse[Any], outcome: Outcome | None
 ) -> ExtendedModelResponse[Any]:
-    """What the middleware returns: the model's response or the fallback, and the decision for the state."""
+    """Return the model's response or the fallback, and the decision for the state."""
     update: dict[str, Any] = {}
     if guard.mode == "enforce":  # an observed response has been streamed, asides included
         messages = [_without_aside(message) for message in response.result]
@@ -180,13 +180,13 @@ def _result_of(
     if outcome.replaced:
         structured = None if isinstance(outcome.response, str) else outcome.response
         response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
-        # Without a structured response an agent that must give one would ask its model on and on.
+        # Without a structured response, an agent that must give one would ask its model forever.
         update["jump_to"] = "end"
     return ExtendedModelResponse(response, Command(update=update))
 
 
 def _without_aside(message: BaseMessage) -> BaseMessage:
-    """A message without the text beside its calls of tools, which has not been judged."""
+    """Return a message without the text next to its tool calls, which has not been judged."""
     if not isinstance(message, AIMessage) or not message.tool_calls or not message.content:
         return message
     blocks: list[Any] = []
@@ -209,7 +209,7 @@ def _hold_back(guard: Guard, request: Any) -> Generator[Any]:  # noqa: ANN401  a
 
 
 def _without_streams(config: Any) -> dict[str, Any]:  # noqa: ANN401  a RunnableConfig
-    """A copy of a config whose runs stream nothing and store nothing, but are traced."""
+    """Return a copy of a config whose runs stream and store nothing, but are traced."""
     manager = configs.get_callback_manager_for_config(config)
     for handler in list(manager.handlers):  # a copy, as handlers are removed from it
         if hasattr(handler, "tap_output_iter"):  # what streams tokens; the tracers stay
@@ -273,7 +273,7 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         return _result_of(self.guard, response, outcome)
 
     def _case_of(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> DraftCase:
-        """From a request and its response to what makes the case; None if the response only calls tools."""
+        """Return the function that makes the case; None if the response only calls tools."""
         messages = [message for message in response.result if isinstance(message, AIMessage)]
         answers = _answers(messages)
         calls_tools = any(message.tool_calls for message in messages)
@@ -329,16 +329,16 @@ class _GuardedChain:
             key_for_note(chain_input)
 
     def _latest(self, outputs: Sequence[Any]) -> Any:  # noqa: ANN401
-        """The first output with the latest answer.
+        """Return the first output with the latest answer.
 
-        The rest of a later output may hold the note, for instance in a query that the chain passes on.
+        The rest of a later output may contain the note, for instance in a query that the chain passes on.
         """
         if len(outputs) == 1:
             return outputs[0]
         return self.place.with_answer(outputs[0], self.place.answer_in(outputs[-1]))
 
     def _case_of(self, chain_input: Any, output: Any) -> DraftCase:  # noqa: ANN401
-        """From the chain's input and output to what makes the case; None if the output only calls tools."""
+        """Return the function that makes the case; None if the output only calls tools."""
         if self.guard.mode == "enforce":
             # Raised before the case is made, so that `on_error` cannot let out an answer that was not found.
             answer = self.place.answer_in(output)
@@ -347,7 +347,7 @@ class _GuardedChain:
         return partial(self._make_case, chain_input, output)
 
     def _make_case(self, chain_input: Any, output: Any) -> Case:  # noqa: ANN401
-        """The case of an input and an output, whose response is the answer in its place."""
+        """Return the case of an input and an output; its response is the answer in its place."""
         answer = _message_of(self.place.answer_in(output))
         response: Any = [answer]
         if isinstance(answer.content, str):
@@ -356,14 +356,14 @@ class _GuardedChain:
         return Case.of(self.read_fields(chain_input, output)).replace(response=response)
 
     def _read_exchange(self, fields: Fields, chain_input: Any, output: Any) -> CaseLike:  # noqa: ANN401
-        """The fields of the case: the answer is a message, and all else of the output may be its context.
+        """Return the fields of the case: the answer is a message, and the rest of the output may be context.
 
         With the answer under "text", {"text": "Yes", "docs": [...]} is read as a message "Yes" and "docs".
         Paths of `fields` lead into the output as the chain returned it.
         """
         outputs: dict[str, Any] = {"messages": [_message_of(self.place.answer_in(output))]}
         if is_mapping(output):
-            # Two keys that could hold a response would be ambiguous, and only one of them is replaced.
+            # Two keys that could contain a response would be ambiguous, and only one of them is replaced.
             answer_keys = [self.place.key, *find_keys(output, "messages", "response")]
             for key, value in output.items():
                 if key not in answer_keys:
@@ -372,17 +372,17 @@ class _GuardedChain:
         return fields.in_row({"inputs": chain_input, "outputs": outputs}, exchange)
 
     def _retry_input(self, chain_input: Any, output: Any, note: str) -> Any:  # noqa: ANN401
-        """The chain's input with the note."""
+        """Return the chain's input with the note."""
         answer = self.place.answer_in(output)
         self.place.check_rejected(_without_message(answer), chain_input, output)
         return _with_note(chain_input, _message_of(answer), note)
 
     def _result_of(self, chain_input: Any, output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
-        """What goes out: the output with its answer, or with the fallback in its place."""
+        """Return what goes out: the output with its answer, or with the fallback in its place."""
         if self.guard.mode == "observe":
             return output
         answer = self.place.answer_in(output)
-        if outcome is None:  # it calls tools, and the text beside the calls was not judged
+        if outcome is None:  # it calls tools, and the text next to the calls was not judged
             return self.place.with_answer(output, _without_aside(answer))
         if not outcome.replaced:
             return output

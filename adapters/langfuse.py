@@ -49,7 +49,7 @@ def evaluator(
     fields: FieldsLike = None,
     **options: Unpack[PanelOptions],
 ) -> Callable[..., Coroutine[Any, Any, list[Evaluation]]]:
-    """Make a judge an evaluator of an experiment's items.
+    """Make an evaluator of an experiment's items from a judge.
 
     The fields of the case are read from input, output and expected output under their usual names; each of
     them can be a mapping, a dataclass, a pydantic model, or the query, the response and the reference itself.
@@ -68,7 +68,7 @@ def evaluator(
         further score of the judge (passage_quality, passage_recall, passage_precision; with name="mine":
         mine, mine_recall, mine_precision); on a scale of labels the label as a categorical one (mine_label);
         and for an item without a score mine_status, which is "not_applicable" or "error". It raises TypeError
-        if it stands among the run evaluators.
+        if you pass it as a run evaluator.
 
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
@@ -78,7 +78,7 @@ def evaluator(
     score_name = name or loaded.name
 
     async def evaluate(**arguments: object) -> list[Evaluation]:
-        if "item_results" in arguments:  # what a run evaluator is given
+        if "item_results" in arguments:  # what a run evaluator gets
             raise TypeError(EVALUATOR_PLACE.format(score_name))
         # Langfuse passes more than these as its versions grow, and leaves out what an item lacks.
         item = {root: arguments.get(root) for root in ROOTS}
@@ -90,10 +90,10 @@ def evaluator(
 
 
 def summary(name: str) -> Callable[..., list[Evaluation]]:
-    """Make a run evaluator of the verdicts that an evaluator gave in the same experiment.
+    """Make a run evaluator for the verdicts that an evaluator gave in the same experiment.
 
     Args:
-        name: the name of the evaluator's score: the judge's name, unless it has one of its own.
+        name: the name of the evaluator's score: the judge's name, unless you gave it another one.
 
     Returns:
         A run evaluator of two scores that begin with the name: `_mean`, the mean over the items with a score,
@@ -101,7 +101,7 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
         mean if no item has a score. An item whose task failed is in neither; if all tasks failed, there are
         no scores. It raises ValueError, which Langfuse logs, if the items have no verdicts under that name,
         which may be that of a further score, such as passage_recall, or if two evaluators share it; and
-        TypeError if it stands among the evaluators.
+        TypeError if you pass it as an evaluator.
     """
 
     def evaluate_run(
@@ -124,7 +124,7 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
 
 
 def _case_of(fields: Fields, **item: object) -> Mapping[str, Any]:
-    """From an item, by `ROOTS`, to the fields of its case."""
+    """Return the fields of an item's case; the item is given by `ROOTS`."""
     row = {
         "inputs": item["input"],
         "outputs": item["output"],
@@ -135,7 +135,7 @@ def _case_of(fields: Fields, **item: object) -> Mapping[str, Any]:
 
 
 def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
-    """The verdict as scores; what has no value is left out, as Langfuse rejects it."""
+    """Return the verdict as scores; those without a value are left out, because Langfuse rejects them."""
     metadata = verdict.model_dump(mode="json", exclude_none=True)
     result: list[Evaluation] = []
     for score in judge.scores(verdict, name):
@@ -150,13 +150,13 @@ def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]
 
 
 def _evaluation(name: str, value: float | str, comment: str, metadata: Any = None) -> Evaluation:  # noqa: ANN401  JSON
-    """One score of Langfuse's: a number, or a text as a category."""
+    """Return a Langfuse score: a number, or a text as a category."""
     data_type: Any = "CATEGORICAL" if isinstance(value, str) else "NUMERIC"
     return Evaluation(name=name, value=value, comment=comment, metadata=metadata, data_type=data_type)
 
 
 def _stored_in(item: ExperimentItemResult) -> Iterator[tuple[str, Any]]:
-    """The verdicts of an item, as JSON, by the names of their evaluators: `("groundedness", {...})`."""
+    """Yield the verdicts of an item, as JSON, by the names of their evaluators: `("groundedness", {...})`."""
     last_metadata: object = None
     for evaluation in item.evaluations:
         # All scores of an evaluator have one mapping; the first of them is the headline, or the status.

@@ -75,7 +75,7 @@ def evaluator(
     fields: FieldsLike = None,
     **options: Unpack[PanelOptions],
 ) -> DynamicRunEvaluator:
-    """Make a judge an evaluator for `evaluate`, `aevaluate` and `evaluate_existing`.
+    """Make an evaluator for `evaluate`, `aevaluate` and `evaluate_existing` from a judge.
 
     The fields of the case are read from inputs, outputs and reference outputs under their usual names.
     A context is read from the outputs, else from retriever and tool child runs (see `documents`), else
@@ -83,7 +83,7 @@ def evaluator(
 
     The trace shows each call of the model as an llm run with its messages and tokens. A call that already
     shows itself as one (of a LangChain model, of a client in `wrap_openai`) is not shown twice. Each vote of
-    a panel is a run of its own with its calls inside. Labels are categorical feedback.
+    a panel is a separate run with its calls inside. Labels are categorical feedback.
 
     Args:
         judge: as for `groundjudge.as_judge`.
@@ -108,7 +108,7 @@ def evaluator(
 def summary(
     judge: JudgeLike, *, metrics: Sequence[Figure] = ("mean", "coverage", "pass_rate")
 ) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
-    """Make a summary evaluator of the verdicts that the judge's `evaluator` gave in the same experiment.
+    """Make a summary evaluator for the verdicts that the judge's `evaluator` gave in the same experiment.
 
     No case is judged again. The feedback keys are the evaluator's key followed by:
 
@@ -125,7 +125,7 @@ def summary(
 
     Returns:
         A summary evaluator. It raises ValueError if the experiment has no verdicts under that key, and
-        TypeError if it stands among the evaluators.
+        TypeError if you pass it as an evaluator.
 
     Raises:
         ValueError: `metrics` has an unknown name.
@@ -134,7 +134,7 @@ def summary(
     if isinstance(judge, str) and not Path(judge).is_file():
         key = judge
     else:
-        # No model is asked, and any judge may be named.
+        # No model is asked, so any judge may be named.
         key = as_judge(judge, model_to_come).name
     if isinstance(metrics, str):  # otherwise its letters would be the metrics
         metrics = (cast("Figure", metrics),)
@@ -151,7 +151,7 @@ def summary(
             raise TypeError(SUMMARY_PLACE.format(key))
         stored_by_run: list[list[tuple[str, Verdict]]] = []
         for run in runs:
-            # The further keys of a judge with several scores have no verdict.
+            # The additional keys of a judge with several scores have no verdict.
             stored = [(name, verdict) for name, (_, verdict) in _stored_in(run).items() if verdict]
             stored_by_run.append(stored)
         verdicts = select_named(key, stored_by_run, "key")
@@ -194,7 +194,7 @@ def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
 
 
 def documents(run: Run) -> tuple[Document, ...] | None:
-    """The documents that the run's retrievers and tools returned; see `traced_documents`."""
+    """Return the documents that the run's retrievers and tools returned; see `traced_documents`."""
 
     def child_runs(run: Run) -> Sequence[Run]:
         return run.child_runs or ()
@@ -206,7 +206,7 @@ def documents(run: Run) -> tuple[Document, ...] | None:
 
 
 def _case_of(fields: Fields, run: Run, example: Example | None) -> Mapping[str, Any]:
-    """The fields of the exchange; the context, if it has none, from the child runs."""
+    """Return the fields of the exchange; the context, if it has none, from the child runs."""
     row: dict[str, Any] = {**_sides_of(run, example), "metadata": {}}
     if example and example.metadata:
         row["metadata"] = example.metadata
@@ -214,7 +214,7 @@ def _case_of(fields: Fields, run: Run, example: Example | None) -> Mapping[str, 
 
 
 def _sides_of(run: Run, example: Example | None) -> dict[str, Any]:
-    """The inputs, outputs and reference outputs: `{"inputs": {...}, "outputs": {...}, ...}`."""
+    """Return the inputs, outputs and reference outputs: `{"inputs": {...}, "outputs": {...}, ...}`."""
     sides: dict[str, Any] = {"inputs": run.inputs, "outputs": {}, "reference_outputs": {}}
     # What a run had returned before it failed is not a response.
     if run.outputs and not run.error:
@@ -227,8 +227,8 @@ def _sides_of(run: Run, example: Example | None) -> dict[str, Any]:
 
 
 def _result_of(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationResult]:
-    """The verdict as feedback: one result for each of its scores."""
-    # Of feedback on a run, LangSmith uploads these and `extra`, but not `metadata`.
+    """Return the verdict as feedback: one result for each of its scores."""
+    # LangSmith uploads these and `extra` from feedback on a run, but not `metadata`.
     evaluator_info: dict[str, Any] = {"model": verdict.model, "signature": verdict.signature}
     if verdict.prompt:
         for name, value in verdict.prompt:
@@ -256,7 +256,7 @@ def _result_of(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationRe
 
 
 def _metadata_of(verdict: Verdict) -> dict[str, Any]:
-    """What a verdict says besides its scores; the reply only of an error, which it explains."""
+    """Return the metadata that accompanies the scores; the reply only for an error, which it explains."""
     metadata = verdict.model_dump(mode="json", include={"status", "passed", "parts", "warnings"})
     replies_of_votes: Any = {"votes": {"__all__": {"reply"}}}
     uncertainty = verdict.model_dump(
@@ -271,7 +271,7 @@ def _metadata_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def _explain_error(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
-    """The verdict; if there was no case to judge, its error says what LangSmith had, and why.
+    """Return the verdict; if there was no case to judge, its error says what LangSmith had, and why.
 
     A run that has crashed lacks a response, which is an error and never a missing field.
     """
@@ -294,7 +294,7 @@ def _explain_error(verdict: Verdict, run: Run, example: Example | None) -> Verdi
 
 
 def _stored_in(run: Run) -> dict[str, tuple[object, Verdict | None]]:
-    """The evaluator of each feedback key, and the verdict that it has stored in the run.
+    """Return the evaluator of each feedback key, and the verdict that it has stored in the run.
 
     As in `{"passage_quality": (evaluator, verdict), "passage_recall": (evaluator, None)}`. It is the mapping
     in the run itself, to which evaluators add.
@@ -341,19 +341,19 @@ def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
 
 
 def _has_llm_run(runs: Sequence[RunTree]) -> bool:
-    """Whether a call of a model is among the runs, or anywhere below them."""
+    """Whether a model call is among the runs, or anywhere below them."""
     return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
 
 
 def _completion_of(reply: Reply) -> dict[str, Any]:
-    """A reply in the shape of OpenAI's chat completions, which LangSmith displays."""
+    """Return a reply in the shape of OpenAI's chat completions, which LangSmith displays."""
     message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
     return {"model": reply.model, "choices": [{"message": message, "finish_reason": reply.finish_reason}]}
 
 
-# LangSmith reads from the source code of a function under which key an error of it is recorded: of a closure
-# that is the wrong name. Feedback of a RunEvaluator names a run that LangSmith never stores. Only this class
-# of LangSmith's does both right.
+# LangSmith reads the key under which it records a function's error from the function's source code; for a
+# closure that is the wrong name. Feedback from a RunEvaluator names a run that LangSmith never stores. Only
+# this class of LangSmith's does both right.
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
@@ -363,7 +363,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
         self.case_of = case_of
         self._experiments = Experiments()
 
-        # LangSmith traces run and example in full unless a function takes more arguments.
+        # LangSmith traces run and example in full unless a function has more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             return without_waiting(self.judge_run(run, example, call_and_block))
 
@@ -377,7 +377,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
 
     @property
     def feedback_keys(self) -> list[str]:
-        """The keys of the feedback, which LangSmith reads before there is any."""
+        """The feedback keys, which LangSmith reads before there is any feedback."""
         return list(score_names(self.key, self.judge.part_names).values())
 
     async def judge_run(self, run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
@@ -385,7 +385,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
         stored = _stored_in(run)
         metadata: Mapping[str, Any] = get_tracing_context().get("metadata") or {}
         endings = self._experiments.endings_at(metadata.get("experiment"), run.id)
-        # All keys are reserved, also where one of them is taken: another evaluator may share a later one.
+        # All keys are reserved, even if one of them is taken: another evaluator may share a later one.
         taken_keys: list[str] = []
         for key in self.feedback_keys:
             holder, _ = stored.setdefault(key, (self, None))

@@ -25,7 +25,7 @@ with requires("groundjudge.adapters.langsmith_online needs LangSmith", "langsmit
 __all__ = ["online_evaluator"]
 
 Provider: TypeAlias = Literal["openai_decisions", "typesafe", "typesafe_compatible"]
-"""Who answers the questions of an evaluator that LangSmith runs."""
+"""The services that answer the questions of an evaluator that LangSmith runs."""
 
 NO_KEY = "the client has no key: set LANGSMITH_API_KEY, or pass client=langsmith.Client(api_key=...)"
 
@@ -45,9 +45,9 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
 ) -> Evaluator:
     """Let LangSmith judge the runs of a project or of a dataset's experiments, with a decision model.
 
-    LangSmith asks the judge's questions itself, on its servers: nothing of this library runs there. What gets
-    lost with it: evidence, error codes, reasons, and the scale from 0 to 1. A question with labels gives the
-    most probable label, and one with levels their expected position, from 0.
+    LangSmith asks the judge's questions itself, on its servers; this library does not run there. You lose
+    evidence, error codes, reasons, and the scale from 0 to 1. A question with labels gives the most probable
+    label, and one with levels their expected position, from 0.
 
     Args:
         judge: the name of a judge, the path of a prompt file, or a rubric. Its questions must be those of one
@@ -59,8 +59,8 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
             `{"query": "inputs.question"}`. By default `outputs` has the response and the context,
             `reference_outputs` the reference, and `inputs` all others, under their own names.
         provider: "openai_decisions"; "typesafe", or "typesafe_compatible" with a `base_url`.
-        client: a `langsmith.Client`, which says where the evaluator is created, and with which key; None: as
-            the environment says.
+        client: a `langsmith.Client`, which says where the evaluator is created, and with which key; by
+            default the environment decides.
         settings: LangSmith's other settings of a decision-model evaluator: model, base_url, sampling_rate,
             filter, display_name, ...
 
@@ -69,9 +69,9 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
         the judge's scores.
 
     Raises:
-        PromptError: `not_hosted`: LangSmith cannot ask this judge's questions, the mapping names no input, or
-            there is not one of `project_id` and `dataset_id`.
-        TypeError: LangSmith has no setting of that name, or `client` is another object.
+        PromptError: `not_hosted`: LangSmith cannot ask this judge's questions, the mapping names something
+            that is not an input, or you did not pass exactly one of `project_id` and `dataset_id`.
+        TypeError: LangSmith has no setting with that name, or `client` is another object.
         GroundjudgeError: `langsmith_refused`: the API refuses, or cannot be reached.
     """
     known_settings = EvaluatorCreateDecisionModelParams.__annotations__
@@ -105,7 +105,7 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
         message = f"client must be a langsmith.Client, not a {type(client).__name__}"
         raise TypeError(message)
     # The SDK has a method for this only in a class that reads its URL from LANGCHAIN_BASE_URL, and would send
-    # the key and the rules to LangSmith's cloud whatever LANGSMITH_ENDPOINT says.
+    # the key and the rules to LangSmith's cloud regardless of LANGSMITH_ENDPOINT.
     untyped: Any = client
     with refusals(LangSmithError, "langsmith_refused", "" if client.api_key else NO_KEY):
         response = untyped.request_with_retries("POST", "/api/v1/runs/rules/decision-models", json=hosted)
@@ -113,7 +113,7 @@ def online_evaluator(  # noqa: PLR0913  what LangSmith needs
 
 
 def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:
-    """Where LangSmith finds each input of a judge in a run: `{"query": "inputs.query"}` without a mapping."""
+    """Return where LangSmith finds each input in a run: `{"query": "inputs.query"}` without a mapping."""
     paths: dict[str, str] = {}
     for prompt_input in rubric.inputs:
         name = prompt_input.name
@@ -130,7 +130,7 @@ def _paths_of(rubric: Rubric, mapping: Mapping[str, str]) -> dict[str, str]:
 
 
 def _hosted_questions(rubric: Rubric, questionnaire: Questionnaire) -> dict[str, dict[str, Any]]:
-    """The questions of a judge in LangSmith's form, by the names of the judge's scores.
+    """Return the questions of a judge in LangSmith's form, by the names of the judge's scores.
 
     As in `{"groundedness": {"type": "score", "instructions": "...", "levels": ["...", "..."]}}`.
     """
@@ -147,6 +147,6 @@ def _hosted_questions(rubric: Rubric, questionnaire: Questionnaire) -> dict[str,
         else:
             # Levels have names only there: the situation is the name.
             hosted["levels"] = [option.description for option in alternatives]
-        # The question of a judge with one value has the id "verdict", which is the name of no score.
+        # The question of a judge with one value has the id "verdict", which is not the name of a score.
         questions[names.get(question.id, rubric.name)] = hosted
     return questions

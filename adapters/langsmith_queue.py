@@ -4,8 +4,8 @@
     labels = queue_labels(sample)  # once people have labelled
     rate(verdicts, labels, sample)
 
-The ids of the cases must be those of traced runs, and their metadata must keep what LangSmith finds a run by,
-`session_id` and `start_time`, as a run that was exported has them. LangSmith shows people what else is on a
+The ids of the cases must be those of traced runs, and their metadata must contain what LangSmith needs to
+find a run, `session_id` and `start_time`, as in an exported run. LangSmith shows people everything else on a
 run: hide the judge's feedback there, because people who see a verdict agree with it more often.
 """
 
@@ -32,12 +32,12 @@ KEY = "grounded"
 """The key of the feedback that people give: a score of 1 or 0."""
 
 MACHINES = frozenset({"model", "auto_eval"})
-"""The sources of feedback that no person gave."""
+"""The sources of feedback that does not come from people."""
 
 NO_KEY = "the client has no key: set LANGSMITH_API_KEY, or pass client=langsmith.Client(api_key=...)"
 
 RUNS_PER_REQUEST = 50
-"""Ids of runs that are asked about at once: they stand in a URL."""
+"""How many run ids to ask about at once: they are part of a URL."""
 
 
 def queue_sample(  # noqa: PLR0913  what a queue needs
@@ -49,15 +49,15 @@ def queue_sample(  # noqa: PLR0913  what a queue needs
     key: str = KEY,
     client: Client | None = None,
 ) -> str:
-    """Make an annotation queue of the drawn rows.
+    """Make an annotation queue from the drawn rows.
 
     Args:
         sample: what was drawn; its ids are ids of traced runs.
-        name: of the queue.
-        rubric: the judge's, whose question people answer.
+        name: the queue's name.
+        rubric: the judge's rubric, whose question people answer.
         cases: the judged cases; those that were not drawn are left out.
-        key: of the feedback that people give.
-        client: None: as the environment says.
+        key: the key of the feedback that people give.
+        client: by default the environment decides.
 
     Returns:
         The id of the queue.
@@ -86,7 +86,7 @@ def queue_sample(  # noqa: PLR0913  what a queue needs
 
 
 def queue_items(sample: LabelSample, cases: Iterable[Case]) -> list[dict[str, str]]:
-    """The drawn rows as the items of a queue, by the run that each was made of.
+    """Return the drawn rows as items of a queue, by the run that each comes from.
 
     Raises:
         LabelError: `bad_option`: an id is not that of a run, or a case is missing, or lacks what LangSmith
@@ -105,19 +105,20 @@ def queue_items(sample: LabelSample, cases: Iterable[Case]) -> list[dict[str, st
                 "copy both from the run to the rows of the file of cases"
             )
             raise LabelError("bad_option", message, case_id)
-        # Metadata are data: the time of a run in Python has become a text, with a blank before the hour.
+        # Metadata is plain data: a run's time in Python has become a text, with a space before the hour.
         item = {"session_id": str(session_id), "start_time": str(start_time).replace(" ", "T")}
         items.append({"item_type": "RUN", "run_id": run_id, **item})
     return items
 
 
 def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None = None) -> Labels:
-    """The labels that people gave to the drawn rows; the last that each of them gave counts.
+    """Return the labels that people gave to the drawn rows; the last one of each person counts.
 
     Args:
         sample: what was drawn.
-        key: of the feedback. A score of 1 means grounded and of 0 not; without a score people could not tell.
-        client: None: as the environment says.
+        key: the feedback's key. A score of 1 means grounded, 0 not grounded, and no score that people could
+            not tell.
+        client: by default the environment decides.
 
     Raises:
         LabelError: `no_labels`: no row has been labelled.
@@ -134,7 +135,7 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
         person = ""
         if source:
             person = str(source.user_name or source.user_id or "")
-        # By run and person: what a person gave later takes the place of what they gave before.
+        # By run and person: a person's later label replaces their earlier one.
         labels[str(feedback.run_id), person] = None if feedback.score is None else float(feedback.score)
     rows: list[dict[str, object]] = []
     for (run_id, person), label in labels.items():
@@ -143,7 +144,7 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
 
 
 def _feedback_on(sample: LabelSample, key: str, client: Client) -> Iterator[Feedback]:
-    """Yield the feedback of a key on the drawn runs, by whomever it is."""
+    """Yield the feedback with a key on the drawn runs, no matter who gave it."""
     for start in range(0, len(sample.ids), RUNS_PER_REQUEST):
         some_ids = sample.ids[start : start + RUNS_PER_REQUEST]
         run_ids = [_run_id(case_id) for case_id in some_ids]
@@ -151,7 +152,7 @@ def _feedback_on(sample: LabelSample, key: str, client: Client) -> Iterator[Feed
 
 
 def _run_id(case_id: str) -> UUID:
-    """The id of the run that a case was made of.
+    """Return the id of the run that a case comes from.
 
     Raises:
         LabelError: `bad_option`: the case's id is not that of a run.

@@ -48,7 +48,7 @@ def scorer(
     fields: FieldsLike = None,
     **options: Unpack[PanelOptions],
 ) -> Scorer:
-    """Make a judge a scorer for `mlflow.genai.evaluate`.
+    """Make a scorer for `mlflow.genai.evaluate` from a judge.
 
     The fields of the case are read from inputs, outputs and expectations under their usual names;
     `expected_response` is the reference. A context is read from the outputs, else from the retriever and
@@ -67,7 +67,7 @@ def scorer(
         nothing to judge, which MLflow does not average; an error has the code of this library. The metadata
         has the label, the signature and, as `groundjudge`, the whole verdict as JSON. A judge with several
         scores gives a list of feedback (passage_quality, passage_recall, passage_precision; with
-        name="mine": mine, mine_recall, mine_precision), and for an error only the first: MLflow takes no
+        name="mine": mine, mine_recall, mine_precision), and for an error only the first: MLflow accepts no
         list for a failure.
 
     Raises:
@@ -79,7 +79,7 @@ def scorer(
 
 
 def documents(trace: Trace) -> tuple[Document, ...] | None:
-    """The documents that retriever and tool spans below a trace's root returned; see `traced_documents`."""
+    """Return the documents from retriever and tool spans below a trace's root; see `traced_documents`."""
     children = defaultdict[str | None, list[Span]](list)
     for span in sorted(trace.data.spans, key=lambda span: span.start_time_ns):
         children[span.parent_id].append(span)
@@ -98,7 +98,7 @@ def documents(trace: Trace) -> tuple[Document, ...] | None:
 
 
 def _case_of(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
-    """The fields of a row; the context, if it has none, from the trace.
+    """Return the fields of a row; the context, if it has none, from the trace.
 
     Args:
         fields: where the caller finds fields with other names.
@@ -114,7 +114,7 @@ def _case_of(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
     trace = None if is_absent(roots["trace"]) else roots["trace"]
     if not trace:
         return fields.in_row(sides, roots)
-    # What a crashed application had returned before is no response.
+    # What a crashed application returned before it failed is not a response.
     if trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
@@ -122,7 +122,7 @@ def _case_of(fields: Fields, **roots: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 
 def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> Feedback | list[Feedback]:
-    """The verdict as feedback, one piece for each of its scores; MLflow takes no list for a failure."""
+    """Return the verdict as feedback, one piece per score; MLflow accepts no list for a failure."""
     error: AssessmentError | None = None
     if verdict.error:
         error = AssessmentError(verdict.error.code, verdict.error.message)
@@ -141,9 +141,9 @@ def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> Feedback | list[
 
 
 def _metadata_of(score: NamedScore, verdict: Verdict) -> dict[str, str]:
-    """What a verdict says besides a score; the headline has all of it, and the tokens that it took.
+    """Return the metadata that accompanies a score; the headline has all of it, and the tokens.
 
-    Labels are among it, since MLflow averages numbers only.
+    It includes labels, because MLflow averages only numbers.
     """
     metadata: dict[str, Any] = {
         "status": verdict.status,
@@ -158,11 +158,11 @@ def _metadata_of(score: NamedScore, verdict: Verdict) -> dict[str, str]:
         metadata["passed"] = verdict.passed
         metadata["warnings"] = ", ".join(verdict.warnings)
         metadata["groundjudge"] = verdict.model_dump_json()
-    # Once: the parts took no tokens of their own.
+    # Only once: the parts used no tokens themselves.
     if verdict.usage and not score.part:
         metadata["mlflow.assessment.judgeInputTokens"] = verdict.usage.prompt_tokens
         metadata["mlflow.assessment.judgeOutputTokens"] = verdict.usage.completion_tokens
-    # MLflow's metadata are strings, in which "None" would look like a label.
+    # MLflow's metadata consists of strings, in which "None" would look like a label.
     return {key: str(value) for key, value in metadata.items() if value not in {None, ""}}
 
 
@@ -170,7 +170,7 @@ class JudgeScorer(Scorer):
     """MLflow's scorer of a judge; it cannot be registered, because MLflow would store its source code."""
 
     identity: str = ""
-    """The judge's identity, which tells the definitions of two scorers apart."""
+    """The judge's identity, which distinguishes the definitions of two scorers."""
     timeout: int | float | None = 0
     """Off: a model has its own timeout, and MLflow's would replace the error code."""
 
@@ -192,14 +192,14 @@ class JudgeScorer(Scorer):
         trace: Trace | None = None,
         session: list[Trace] | None = None,  # noqa: ARG002  MLflow has it for scorers of conversations
     ) -> Feedback | list[Feedback]:
-        """Judge a row; a judge with several scores gives as many pieces of feedback."""
+        """Judge a row; a judge with several scores gives one piece of feedback for each."""
         roots = {"inputs": inputs, "outputs": outputs, "expectations": expectations, "trace": trace}
         verdict = self._judge.evaluate(lambda: self._case_of(**roots))
         return _result_of(verdict, self._judge, self.name)
 
     @property
     def pass_if(self) -> Callable[[Any], bool] | None:
-        """What `EvaluationResult.passed` asks of a value; None for a panel, whose majority decides."""
+        """The test of `EvaluationResult.passed` for a value; None for a panel, whose majority decides."""
         judge = self._judge
         if isinstance(judge, Panel):  # its mean can be above the threshold although most votes fail
             return None

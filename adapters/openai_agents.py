@@ -3,7 +3,7 @@
     run = await guarded_run(agent, "When do you open?", "groundedness", model="openai:gpt-6-luna")
     print(run.final_output)
 
-`guarded_run` asks again, with a note on what is not grounded, until an answer passes, or gives the fallback.
+`guarded_run` asks again, with a note on what is not grounded, until an answer passes; or gives the fallback.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["GuardedRun", "guarded_run"]
 RunInput = str | list[agents.TResponseInputItem]
 
 KEEP_DRAFTS = ("session", "conversation_id")
-"""Arguments of a run by which drafts and notes would be in the next turn."""
+"""Arguments of a run that would carry drafts and notes into the next turn."""
 
 
 async def guarded_run(
@@ -63,7 +63,7 @@ async def guarded_run(
         return await agents.Runner.run(agent, items, **run_arguments)
 
     def thread_of(result: agents.RunResult) -> list[agents.TResponseInputItem]:
-        """What the user said and what tools returned, in all tries, without any draft or note."""
+        """Return what the user said and what tools returned, in all tries, without drafts or notes."""
         added = result.to_input_list()[len(first_input) :]
         return first_input + _without_messages(added)
 
@@ -80,7 +80,7 @@ async def guarded_run(
 
 
 def _case_of(guard: Guard, items: Iterable[Any], text: str) -> Case:
-    """The case of what a model was shown, its tools' results too, and of the text that it answered."""
+    """Make the case from what a model was shown, tool results included, and the text of its answer."""
     thread: list[Any] = []
     for item in items:
         message = item if "role" in item else _tool_message(item)
@@ -91,7 +91,7 @@ def _case_of(guard: Guard, items: Iterable[Any], text: str) -> Case:
 
 
 def _tool_message(item: Mapping[str, Any]) -> dict[str, str] | None:
-    """What a tool returned, here or at the provider, as a message; None for other items.
+    """Return a tool's result, from here or from the provider, as a message; None for other items.
 
     `{"type": "function_call_output", "output": "9 am"}` -> `{"role": "tool", "content": "9 am"}`.
     """
@@ -103,14 +103,14 @@ def _tool_message(item: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def _answer_text(output: object) -> str:
-    """An answer as text: a structured one is shown whole, as JSON."""
+    """Return an answer as text: a structured one is shown whole, as JSON."""
     return output if isinstance(output, str) else as_json(output)
 
 
 def _result_of(
     result: agents.RunResult, outcome: Outcome | None, thread: list[agents.TResponseInputItem]
 ) -> GuardedRun:
-    """What goes out after a run, and the thread of a next one."""
+    """Return what goes out after a run, and the thread of the next one."""
     if outcome is None:  # nothing goes out yet
         return GuardedRun(None, None, result, thread)
     output = outcome.response if outcome.replaced else result.final_output
@@ -119,7 +119,7 @@ def _result_of(
 
 
 def _without_messages(items: Iterable[agents.TResponseInputItem]) -> list[agents.TResponseInputItem]:
-    """The calls of tools and their results: without messages, and without the reasoning before each."""
+    """Return tool calls and their results, without messages and without the reasoning before each."""
     tool_items: list[agents.TResponseInputItem] = []
     for item in items:
         if "role" not in item:
@@ -136,12 +136,12 @@ class GuardedRun:
     """A run whose answer was judged.
 
     Attributes:
-        final_output: what goes out: the agent's output, which is its last message, or the fallback; None
-            where `outcome` is.
+        final_output: what goes out: the agent's output, which is its last message, or the fallback; None if
+            `outcome` is None.
         outcome: the decision, with all drafts and verdicts; None if the run waits for the approval of a tool.
         result: the last run of the agent, for logs: its input has the drafts and notes before it, and its
-            items have messages that were not judged, as those before the last and beside calls of tools.
-        input_list: the input of a next turn: the input, what tools were called and returned, and what goes
+            items include messages that were not judged, such as those before the last and next to tool calls.
+        input_list: the input of the next turn: the input, the tool calls and their results, and what goes
             out; without drafts and notes.
     """
 

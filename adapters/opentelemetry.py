@@ -43,18 +43,18 @@ def emit(
     Args:
         verdict: the verdict.
         judge: the judge that gave it; only needed for one with several scores (passage_quality), which
-            without it has an event for the headline alone.
+            without it has only an event for the headline.
         span_context: the span whose output was judged; by default the current span.
-        response_id: the id of the judged completion, which helps where spans are not at hand.
+        response_id: the id of the judged completion, which helps if spans are not available.
         logger_provider: where to send the events, by default the global one.
 
     Raises:
         ValueError: another judge gave the verdict: it does not have this one's scores.
     """
     logger = get_logger("groundjudge", __version__, logger_provider)
-    context = None  # OpenTelemetry takes the current span
+    context = None  # OpenTelemetry uses the current span
     if span_context is not None:
-        # Of the span only its ids are needed; it may have ended.
+        # Only the span's ids are needed; it may have ended.
         context = set_span_in_context(NonRecordingSpan(span_context))
     scores = judge.scores(verdict) if judge else named_scores(verdict, ())
     for score in scores:
@@ -68,7 +68,7 @@ def emit(
 
 
 def _result_of(verdict: Verdict, score: NamedScore, response_id: str | None) -> dict[str, AttributeValue]:
-    """The attributes of the event of one score.
+    """Return the attributes of the event of one score.
 
     As in `{"gen_ai.evaluation.name": "groundedness", "gen_ai.evaluation.score.value": 0.75, ...}`.
     """

@@ -1,4 +1,4 @@
-"""promptfoo: a judge as a Python assertion, whose file is one line, and whose options stand in the YAML.
+"""promptfoo: a judge as a Python assertion in a file of one line, with its options in the YAML.
 
     # judge.py
     from groundjudge.adapters.promptfoo import get_assert
@@ -34,17 +34,17 @@ ROOTS = ("vars", "output", "context")
 """What a path to a field can begin with."""
 
 NO_SCORE = {"not_applicable": (True, 1.0), "error": (False, 0.0)}
-"""Whether a verdict without a score passes, and what stands for its score, as promptfoo demands a number."""
+"""Whether a verdict without a score passes, and the score to report, because promptfoo requires a number."""
 
 GRADER_ERROR = {"graderError": True}
-"""How promptfoo's own graders mark that they failed, not the output."""
+"""How promptfoo's own graders mark that they failed, rather than the output."""
 
 
 def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     """Judge an output; promptfoo calls this function by its name.
 
     The output is the response, and the test's vars are the other fields under their usual names. An output
-    that is an object, and not JSON as text, can have several fields.
+    that is an object, rather than JSON text, can have several fields.
 
     The `config` of the assertion has `judge`, the name of a judge or the path of a prompt file; `model`;
     `fields`, which maps fields to dotted paths ({query: vars.q, response: output.text}) that begin with vars,
@@ -58,7 +58,7 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         judge, case_of = _judge_from_config(context.get("config"))
-    except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
+    except Exception as error:  # noqa: BLE001  promptfoo would report it as a wrong output
         return {"pass": False, "score": 0.0, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
     roots: dict[str, Any] = {"vars": context.get("vars") or {}, "output": output, "context": context}
     verdict = judge.evaluate(lambda: case_of(**roots))
@@ -66,13 +66,13 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judge_from_config(config: object) -> tuple[AnyJudge, Callable[..., CaseLike]]:
-    """The judge, and the function from vars, output and context to the case.
+    """Return the judge, and the function that makes the case from vars, output and context.
 
     Raises:
         TypeError: the configuration is not a mapping that names a judge, or has an unknown option.
         GroundjudgeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
-    if not is_mapping(config) or not config.get("judge"):  # None where the YAML has no `config`
+    if not is_mapping(config) or not config.get("judge"):  # None if the YAML has no `config`
         message = "the assertion's config must name a judge and a model: {judge: groundedness, model: ...}"
         raise TypeError(message)
     options = dict(config)  # a copy, as `fields` is taken out
@@ -82,12 +82,12 @@ def _judge_from_config(config: object) -> tuple[AnyJudge, Callable[..., CaseLike
 
 
 def _case_of(fields: Fields, **roots: Any) -> CaseLike:  # noqa: ANN401
-    """From vars, output and context to the case: the vars are its inputs, the output its response."""
+    """Make the case from vars, output and context: the vars are its inputs, the output its response."""
     return fields.in_row({"inputs": roots["vars"], "outputs": roots["output"]}, roots)
 
 
 def _result_of(verdict: Verdict, judge: AnyJudge) -> dict[str, Any]:
-    """The verdict as promptfoo's GradingResult."""
+    """Return the verdict as promptfoo's GradingResult."""
     passed, score = NO_SCORE.get(verdict.status, (verdict.passed, verdict.score))
     reason = verdict.explanation
     metadata: dict[str, Any] = {"groundjudge": verdict.model_dump(mode="json", exclude_none=True)}

@@ -4,8 +4,8 @@
     validate = grounding_validator("groundedness", model="openai:gpt-6-luna", fallback="I do not know.")
     agent.output_validator(validate)
 
-An answer that fails is written again by pydantic-ai's own retries, and else replaced by the fallback.
-Streamed text has gone out before the validator sees it: where that matters use `agent.run`, not `run_stream`.
+An answer that fails is written again by pydantic-ai's own retries, or else replaced by the fallback.
+Streamed text goes out before the validator sees it: if that matters, use `agent.run`, not `run_stream`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["grounding_validator"]
 Validator: TypeAlias = Callable[[RunContext[Any], Any], Awaitable[Any]]
 
 MAX_UNFINISHED = 1000
-"""How many runs may have drafts and no decision; the oldest of more were abandoned, after an error mostly."""
+"""How many runs may have drafts and no decision; any older ones were abandoned, mostly after an error."""
 
 
 def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Validator:
@@ -51,7 +51,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
 
     The sources are the results of the tools in the run's messages; an output that is not a string is judged
     whole, as JSON. Once an answer goes out, the drafts before it and their notes are taken out of the run's
-    messages, and so is all text beside calls of tools; the fallback stands there instead of the last draft.
+    messages, and so is all text next to tool calls; the fallback replaces the last draft there.
     An answer is written again as often as both the guard's `retries` and the agent's output retries allow.
     The deadline counts from the first draft on; it cannot interrupt the agent's own model. Partial output of
     a stream is not judged. With `mode="observe"` the messages stay as they are.
@@ -60,7 +60,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
         options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
             the inputs are {"messages": [...]}, and the outputs {"messages": [answer]}. For an output that is
-            no string, `fallback` is a function to one of its type.
+            not a string, `fallback` is a function that returns one of its type.
 
     Returns:
         The validator, for `agent.output_validator(...)`.
@@ -74,7 +74,7 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
     async def validate(ctx: RunContext[Any], output: Any) -> Any:  # noqa: ANN401  the agent's
         if ctx.partial_output:  # a stream calls the validator for each piece
             return output
-        # pydantic-ai calls the validator anew for each draft; the drafts of a run have its id in common.
+        # pydantic-ai calls the validator again for each draft; the drafts of a run share its id.
         progress = progress_of_runs.pop(ctx.run_id, None) or Progress()
 
         async def ask_again(note: str, _: Verdict) -> str:
@@ -94,10 +94,10 @@ def grounding_validator(guard: GuardLike, **options: Unpack[GuardOptions]) -> Va
 
 
 def _case_of(guard: Guard, messages: Sequence[ModelMessage], output: object) -> Case:
-    """The case of what a run said before its answer; a structured answer is judged whole, as JSON.
+    """Make the case from a run's messages before its answer; a structured answer is judged whole, as JSON.
 
-    The thread is what users and tools said, and what the agent said in earlier turns. What asks for a call
-    again is not a result of its tool: it is our note, or names a fault of the call.
+    The thread is what users and tools said, and what the agent said in earlier turns. A request to repeat a
+    call is not a result of its tool: it is our note, or names a fault of the call.
     """
     thread: list[dict[str, str]] = []
     last_question = _find_last_question(messages)
@@ -116,7 +116,7 @@ def _case_of(guard: Guard, messages: Sequence[ModelMessage], output: object) -> 
 
 
 def _find_last_question(messages: Sequence[ModelMessage]) -> int:
-    """The number of the last message in which a user says something; 0 if there is none."""
+    """Return the index of the last message in which a user says something; 0 if there is none."""
     last_question = 0
     for number, message in enumerate(messages):
         if any(isinstance(part, UserPromptPart) for part in message.parts):
@@ -125,7 +125,7 @@ def _find_last_question(messages: Sequence[ModelMessage]) -> int:
 
 
 def _result_of(ctx: RunContext[Any], output: object, outcome: Outcome) -> Any:  # noqa: ANN401  the agent's
-    """What goes out, after the run's messages were cleared of all else that the agent said.
+    """Return what goes out, and clear the run's messages of everything else that the agent said.
 
     It is done in place: the run's result, and the history of a next run, are this list.
     """
@@ -137,10 +137,10 @@ def _result_of(ctx: RunContext[Any], output: object, outcome: Outcome) -> Any:  
 
 
 def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[ModelMessage]:
-    """The messages without what the agent has said since the last question beside its answer.
+    """Return the messages without what the agent has said since the last question, except its answer.
 
-    A draft goes with the note behind it, and what pydantic-ai refused with the message that says so: of
-    question, draft, note, answer there remain question and answer.
+    A draft is removed with the note after it, and what pydantic-ai refused with the message that says so:
+    question, draft, note, answer become question, answer.
 
     Args:
         messages: the messages of a run, which end with the answer.
@@ -158,7 +158,7 @@ def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[
         is_answer = is_text and number == len(messages) - 1
         parts = _parts_to_keep(message, is_answer=is_answer)
         is_draft = number + 1 < len(messages) and _has_note(messages[number + 1])
-        # What holds nothing but thoughts was no answer and no call: pydantic-ai asked again.
+        # A message with nothing but thoughts was neither an answer nor a call: pydantic-ai asked again.
         is_refused = is_draft or all(isinstance(part, ThinkingPart) for part in parts)
         if not is_refused:
             thread.append(replace(message, parts=parts))
@@ -166,7 +166,7 @@ def _without_asides(messages: Sequence[ModelMessage], *, is_text: bool) -> list[
 
 
 def _parts_to_keep(message: ModelResponse, *, is_answer: bool) -> list[Any]:
-    """The parts of a message without its texts; of the answer those texts stay that are the answer."""
+    """Return the parts of a message without its texts; in the answer, the answer's own texts stay."""
     answer_numbers = _find_answer_texts(message) if is_answer else set[int]()
     parts: list[Any] = []
     for number, part in enumerate(message.parts):
@@ -176,9 +176,9 @@ def _parts_to_keep(message: ModelResponse, *, is_answer: bool) -> list[Any]:
 
 
 def _find_answer_texts(message: ModelResponse) -> set[int]:
-    """The numbers of the parts that are the answer: the last texts without a provider's tool between them.
+    """Return the indexes of the answer's parts: the last texts without a provider's tool between them.
 
-    Of text, tool call, text, text: `{2, 3}`. pydantic-ai takes the same as the output of the run.
+    For text, tool call, text, text: `{2, 3}`. pydantic-ai uses the same as the output of the run.
     """
     numbers: set[int] = set()
     begins_anew = True
@@ -194,9 +194,9 @@ def _find_answer_texts(message: ModelResponse) -> set[int]:
 
 
 def _has_note(message: ModelMessage) -> bool:
-    """Whether a message asks for another draft, with a note of the guard's."""
+    """Whether a message asks for another draft with the guard's note."""
     for part in message.parts:
-        # An output that is the call of a tool gets the note as the result of that call.
+        # An output that is a tool call gets the note as the result of that call.
         if not isinstance(part, RetryFeedbackPart | ToolReturnPart):
             continue
         if isinstance(part.content, str) and part.content.startswith(NOTE):
@@ -205,15 +205,15 @@ def _has_note(message: ModelMessage) -> bool:
 
 
 def _with_answer(message: ModelMessage, call_id: str | None, answer: object) -> ModelMessage:
-    """The model's last message with another answer: in its call of the output tool, or as its text."""
+    """Return the model's last message with another answer: in its call of the output tool, or as its text."""
     if not isinstance(message, ModelResponse):
         return message
     data: Any = to_jsonable_python(answer)
     if call_id is None:
         return replace(message, parts=[TextPart(content_text(data))])
-    # pydantic-ai's output tools wrap what is no object under this name.
+    # pydantic-ai's output tools wrap anything but an object under this name.
     arguments: Any = data if is_mapping(data) else {"response": data}
-    # Only calls: text beside them may repeat the draft that the fallback replaces.
+    # Only calls: text next to them may repeat the draft that the fallback replaces.
     calls: list[Any] = []
     for part in message.parts:
         if not isinstance(part, ToolCallPart):

@@ -11,7 +11,7 @@ A scored case has the scores "groundedness" (and one for each further score of t
 "groundedness_label" if the verdict has one, and the assertion "groundedness_pass". A case that is not
 applicable has none of them, and an error is one of the case's `evaluator_failures`. The whole verdict is
 always in the case's `attributes["groundjudge"]`, under the evaluation's name, which no two evaluators of a
-dataset should have in common.
+dataset should share.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ BY_NAME = GetPydanticSchema(lambda _type, _handler: str_schema())
 
 
 def _case_of(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
-    """From the context of an evaluation to the fields of its case."""
+    """Return the fields of a case from the context of an evaluation."""
     row = {
         "inputs": ctx.inputs,
         "outputs": ctx.output,
@@ -61,9 +61,9 @@ def _case_of(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[st
 
 
 def _result_of(verdict: Verdict, judge: AnyJudge, name: str) -> dict[str, EvaluationReason]:
-    """The verdict as scores, a label and an assertion: `{"groundedness": ..., "groundedness_pass": ...}`.
+    """Return scores, a label and an assertion: `{"groundedness": ..., "groundedness_pass": ...}`.
 
-    Of one that is not applicable {}: its `passed` is True, and would raise the share of passes.
+    Not applicable gives {}: its `passed` is True, and would raise the pass rate.
     """
     result: dict[str, EvaluationReason] = {}
     if verdict.status == "not_applicable":
@@ -86,7 +86,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     them can be a mapping, a dataclass, a pydantic model, or the query, the response and the reference itself.
     Inputs that only your own prompt file has are read from the metadata too.
 
-    In a YAML file, the arguments stand under the name of the class, and `Dataset.from_file` needs
+    In a YAML file, the arguments are under the name of the class, and `Dataset.from_file` needs
     `custom_evaluator_types=[JudgeEvaluator]`. Judges, rubrics and models are written there by their names.
 
     Args:
@@ -104,7 +104,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
 
-    # Each option is a field of its own, because the schema of a dataset's file is made of the fields.
+    # Each option is a separate field, because the schema of a dataset's file is made from the fields.
     judge: Annotated[JudgeLike, BY_NAME]
     model: Annotated[ModelLike | None, BY_NAME] = None
     name: str | None = None
@@ -124,9 +124,9 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         self.case_of  # noqa: B018  checked at once
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set an argument, by which the judge is made anew: a report says what the arguments are."""
+        """Set an argument and make the judge anew from it: a report shows the arguments."""
         super().__setattr__(name, value)
-        # The cached properties, which are made of the arguments.
+        # The cached properties, which are made from the arguments.
         vars(self).pop("loaded_judge", None)
         vars(self).pop("case_of", None)
 
@@ -134,26 +134,26 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     def loaded_judge(self) -> AnyJudge:
         """The judge with its model and options."""
         options: Any = {}
-        for option in PanelOptions.__annotations__:  # some of them have no field: a file cannot hold them
+        for option in PanelOptions.__annotations__:  # some of them have no field: a file cannot contain them
             if option in vars(self):
                 options[option] = getattr(self, option)
         return as_judge(self.judge, self.model, **options)
 
     @cached_property
     def case_of(self) -> Callable[..., CaseLike]:
-        """From the context of an evaluation to the case."""
+        """The function that makes the case from the context of an evaluation."""
         return self.loaded_judge.cases(self.fields, ROOTS, _case_of)
 
     def get_default_evaluation_name(self) -> str:
-        """The name of the headline score, and of failures."""
+        """Return the name of the headline score and of failures."""
         return self.name or self.loaded_judge.name
 
     def get_evaluator_version(self) -> str:
-        """The hash of the prompt."""
+        """Return the hash of the prompt."""
         return self.loaded_judge.prompt_id.sha256
 
     def build_serialization_arguments(self) -> dict[str, Any]:
-        """The arguments as data, with names instead of what a file cannot hold."""
+        """Return the arguments as data, with names instead of what a file cannot contain."""
         # In place of a judge, a model or a function that was passed as an object.
         names = {
             "judge": self.loaded_judge.name,

@@ -64,7 +64,7 @@ def judge_dataframe(
     Raises:
         TypeError, ValueError: as for `judge_batches`.
         PicklingError: a judge cannot be sent to the workers. For your own model it may be another error,
-            such as TypeError where it holds a lock.
+            such as TypeError if it contains a lock.
     """
     kept_columns = arrow.columns_to_keep(df.columns, columns)
     judge_partition = partial(
@@ -72,7 +72,7 @@ def judge_dataframe(
         judges=check_judges(judges, concurrency),
         concurrency=concurrency,
         columns=kept_columns,
-        # The workers have a working folder of their own.
+        # The workers have their own working folder.
         ledger=Path(ledger).absolute() if ledger else ledger,
     )
     kept_fields = [df.schema[name] for name in kept_columns]
@@ -80,7 +80,7 @@ def judge_dataframe(
 
 
 def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
-    """Add a column `key`, the key that the judge's verdict on the row has, to find what is judged already.
+    """Add a column `key`, the key of the judge's verdict on the row, to find out what is already judged.
 
     Joined with the column `key` of stored verdicts, it leaves the rows that need a new one.
 
@@ -96,6 +96,6 @@ def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
 
 
 def _map_batches(df: DataFrame, work: Callable[[Any], Any], fields: list[StructField]) -> DataFrame:
-    """The DataFrame with these fields that the work makes of the rows, batch by batch, in the workers."""
+    """Return the DataFrame with these fields that `work` makes from batches of rows in the workers."""
     dumps(work)  # Spark Connect would report what cannot be pickled only at the first action
     return df.mapInArrow(work, StructType(fields))

@@ -1,7 +1,7 @@
 """The answers of a decision model, read from the JSON of its reply: probabilities, or an error.
 
-Whatever a server sends beside them (its choice, its score, its confidence) is not read: all of that follows
-from the probabilities.
+Anything else that a server sends with them (its choice, its score, its confidence) is not read: it all
+follows from the probabilities.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from groundjudge.errors import ReplyError
 from groundjudge.verdict import Part
 
 TOLERANCE = 0.005
-"""How far each probability may be from what it is: servers round them to two decimals."""
+"""How far each probability may be from its true value: servers round them to two decimals."""
 
 NOISE = 1e-9
-"""How far a sum of numbers may be from what it is."""
+"""How far a sum of numbers may be from its true value."""
 
 Probabilities: TypeAlias = tuple[float, ...]
 """How probable each option of a question is, in the order of the options."""
@@ -35,7 +35,7 @@ BAD_DISTRIBUTION = "bad_distribution"
 
 
 class AnswerError(ReplyError):
-    """The answers of a decision model cannot be believed, or one is missing.
+    """The answers of a decision model cannot be trusted, or one is missing.
 
     Attributes:
         parts: the parts of the verdict that were answered.
@@ -69,7 +69,7 @@ class Answers:
     refused: frozenset[str] = frozenset()
 
     def joined_with(self, later: Answers) -> Answers:
-        """These answers and later ones, which count where both have one."""
+        """Return these answers and later ones; the later one counts if both have one."""
         probabilities = {**self.probabilities, **later.probabilities}
         refused = (self.refused | later.refused) - later.probabilities.keys()
         return Answers(probabilities, refused)
@@ -78,7 +78,7 @@ class Answers:
 def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
     """Read the answers to questions in the JSON of a reply.
 
-    They stand under `answers`: in a list, with the name of each question (as OpenAI's endpoint sends them),
+    They are under `answers`: in a list, with the name of each question (as OpenAI's endpoint sends them),
     or in a mapping with the ids of the questions (as in the System One form).
 
     Args:
@@ -89,9 +89,9 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
         The probabilities of the answers. A question without an answer is not in them.
 
     Raises:
-        AnswerError: `bad_distribution`: the text is no such JSON, a key occurs twice, an answer is to no
-            question that was asked, or of another type, or its probabilities are not numbers from 0 to 1, one
-            for each option, which add up to 1 where the options are at most ten.
+        AnswerError: `bad_distribution`: the text is not such JSON, a key occurs twice, an answer is to a
+            question that was not asked, or of another type, or its probabilities are not numbers from 0 to 1,
+            one for each option, which add up to 1 if there are at most ten options.
     """
     answers_by_id = _answers_by_id(reply)
     # A server that answers other questions may have mixed up two requests.
@@ -102,7 +102,7 @@ def read_answers(reply: str, questions: Sequence[Question]) -> Answers:
     refused_ids: set[str] = set()
     for question in questions:
         answer = answers_by_id.get(question.id)
-        if answer is None:  # the way asks it once more
+        if answer is None:  # the way asks it again, once
             continue
         if is_mapping(answer) and answer.get("type") == "refusal":
             refused_ids.add(question.id)
@@ -131,12 +131,12 @@ def _answers_by_id(reply: str) -> dict[str, Any]:
 
 
 def _refuse(reply: str, fault: str) -> NoReturn:
-    """Raise the error for a reply that cannot be believed."""
+    """Raise the error for a reply that cannot be trusted."""
     wording = f"the server's answers cannot be read: {fault}"
     raise AnswerError(BAD_DISTRIBUTION, reply, wording)
 
 
-def _read_json(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
+def _read_json(reply: str) -> Any:  # noqa: ANN401  any JSON
     """Read JSON in which no key occurs twice and every number is one."""
 
     def pairs_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def _read_json(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
         raise AnswerError(BAD_DISTRIBUTION, reply, wording) from error
 
 
-def _read_quickly(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
-    """Read JSON in a quarter of the time that Python's parser takes, which must look at every mapping.
+def _read_quickly(reply: str) -> Any:  # noqa: ANN401  any JSON
+    """Read JSON in a quarter of the time of Python's parser, which has to look at every mapping.
 
     None where this parser refuses it, or where a key may occur twice.
     """
@@ -168,8 +168,8 @@ def _read_quickly(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
         written = orjson.dumps(content)
     except (ValueError, TypeError):
         return None
-    # A key that occurs twice is read once, and its colon is missing when all is written again. An escaped
-    # colon is written plainly, and could make up for it.
+    # A key that occurs twice is read once, and its colon is missing when everything is written again. An
+    # escaped colon is written plainly, and could make up for it.
     if reply.count(":") != written.count(b":") or "\\" in reply:
         return None
     return content
@@ -178,7 +178,7 @@ def _read_quickly(reply: str) -> Any:  # noqa: ANN401  whatever JSON can hold
 def _read_answer(answer: Any, question: Question, reply: str) -> Probabilities:  # noqa: ANN401  of a server
     """Read the probabilities of an answer, in the order of the options: `(0.1, 0.9)`."""
     probabilities = _stated_probabilities(answer, question, reply)
-    # A boolean is an int to Python, and no number here.
+    # A boolean is an int to Python, but not a number here.
     is_numeric = NUMERIC.issuperset(map(type, probabilities))
     if not is_numeric or min(probabilities) < 0 or max(probabilities) > 1:
         _refuse(reply, f"the probabilities of {question.id!r} must be numbers from 0 to 1")
@@ -210,7 +210,7 @@ def _stated_probabilities(answer: Any, question: Question, reply: str) -> list[A
     else:
         _refuse(reply, f"the answer to {question.id!r} has no probabilities")
     if keys != question.keys:  # a server may sort them
-        # What is no text may have no hash, and could not be a key below.
+        # Anything but a text may be unhashable, and could not be a key below.
         if not {str}.issuperset(map(type, keys)):
             _refuse(reply, f"a probability of {question.id!r} does not name an option")
         by_key = dict(zip(keys, probabilities, strict=True))
@@ -238,7 +238,7 @@ def _read_entries(entries: Sequence[Any], question: Question, reply: str) -> tup
     if not {int}.issuperset(map(type, values)):
         _refuse(reply, f"a probability of {question.id!r} has no index of a level")
     keys = [str(value) for value in values]
-    # A server that numbers levels from 1 would be read one level too high: its labels tell.
+    # A server that numbers levels from 1 would be read one level too high: its labels show that.
     for entry, key in zip(entries, keys, strict=True):
         if entry.get("label", key) != key:
             fault = "has the index of one level and the label of another"

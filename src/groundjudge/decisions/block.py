@@ -11,7 +11,7 @@ from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen
 
 MAX_RULES = 1500
-"""Characters of the rules. Decision models read closely what is short, and are paid by what is sent."""
+"""Characters of the rules. Decision models read short texts closely, and are billed by what is sent."""
 
 MAX_OPTIONS = 10
 """Options of a question. Probabilities come with two decimals: the sum of more would say nothing."""
@@ -19,7 +19,7 @@ MAX_OPTIONS = 10
 MIN_OPTIONS = 2
 
 NUMBER = "{{n}}"
-"""Stands for the number of the sentence in a question about each sentence."""
+"""The placeholder for the number of the sentence in a question about each sentence."""
 
 REFERENCE = compile_when_used(r"\{\{\s*([^{}]*?)\s*\}\}")
 
@@ -29,7 +29,7 @@ CONFIG = ConfigDict(frozen=True, coerce_numbers_to_str=True, extra="forbid", def
 
 
 class EvidenceQuestion(Frozen):
-    """The question which sentence of the source supports a sentence of the response.
+    """The question of which sentence of the source supports a sentence of the response.
 
     Attributes:
         instructions: the question.
@@ -72,7 +72,7 @@ class AskedQuestion(Frozen):
 
     @property
     def texts(self) -> Iterator[tuple[str, str]]:
-        """The texts of the question, each behind its key."""
+        """Yield the texts of the question, each after its key."""
         yield "instructions", self.instructions
         for name, description in self.options.items():
             yield f"options.{name}", description
@@ -82,10 +82,10 @@ class AskedQuestion(Frozen):
 
 
 class Questions(Frozen):
-    """All that a decision model is told.
+    """Everything that a decision model is told.
 
     Attributes:
-        rules: what holds for all questions.
+        rules: what applies to all questions.
         ask: the questions.
     """
 
@@ -107,14 +107,14 @@ class Questions(Frozen):
     def _check_texts(self) -> Questions:
         """Refuse blank texts, and references in braces.
 
-        No value of a case is put into a question, where it could pass for one: it stands in the state.
+        No value of a case is put into a question, where it could pass as part of it: values are in the state.
         """
         texts = [("rules", self.rules or "-", "")]
         for question in self.ask:
             for key, text in question.texts:
                 texts.append((f"ask.{question.id}.{key}", text, question.id))
         for place, text, question_id in texts:
-            # Rules may be missing: for these "-" stands in the list.
+            # Rules may be missing: then "-" takes their place in the list.
             if not text.strip():
                 message = f"{place} is blank: write it out"
                 raise ValueError(message)
@@ -133,9 +133,9 @@ class _Block(Frozen):
 
 
 def read_questions(block: Mapping[str, Any]) -> Questions:
-    """Read the block as it stands in a prompt file.
+    """Read the block of a prompt file.
 
     Raises:
-        ValidationError: it is not as it must be; the places in it begin with "questions".
+        ValidationError: it is not valid; the places in it begin with "questions".
     """
     return _Block.model_validate({"questions": block}).questions

@@ -26,7 +26,7 @@ class DecisionModel(EndpointModel):
     """A decision model behind an endpoint: OpenAI's decisions API, or the System One form of many servers.
 
     It is sent the state and the questions of a request, and answers with the raw JSON that the endpoint
-    returns: what the probabilities in it mean, a rubric reads. Retries, rate limits, redirects, keys and
+    returns; a rubric reads what the probabilities in it mean. Retries, rate limits, redirects, keys and
     pickling are as for `OpenAIModel`.
 
     Args:
@@ -34,15 +34,15 @@ class DecisionModel(EndpointModel):
             "systemone:MODEL" for that of System One, with TYPESAFE_BASE_URL and TYPESAFE_API_KEY. OpenAI's
             and TypeSafe's own endpoints are the defaults, and the only ones that require a key.
         client: an OpenAI or AsyncOpenAI, with its own endpoint, key, retries and timeout.
-        base_url: the endpoint's URL. One that ends in /decisions or /systemone is used as it is; to any
-            other the path is added.
+        base_url: the endpoint's URL. One that ends in /decisions or /systemone is used unchanged; the path
+            is added to any other.
         api_key: the key.
         max_retries: how often a request is sent again after a transient error, 0 or more.
         timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long.
 
     Raises:
-        ModelError: `unknown_model` if the name has no such beginning, or if `client` is no client of the
-            openai package or comes with a base_url or api_key.
+        ModelError: `unknown_model` if the name does not begin like this, or if `client` is not a client of
+            the openai package or comes with a base_url or api_key.
     """
 
     def __init__(  # noqa: PLR0913  as for OpenAIModel
@@ -100,7 +100,7 @@ class DecisionModel(EndpointModel):
         if excess:
             raise self._connection.error("too_long", f"{self.name}: {excess} ({ROW_REMEDIES['too_long']})")
         if self._form.is_openai:
-            # A server that has OpenAI's form need not know it: like any parameter it is left out then.
+            # A server with OpenAI's form may not know it: then it is left out like any other parameter.
             request = replace(request, parameters={"prompt_cache_key": request.rubric.prompt.sha256[:32]})
 
         async def send(accepted: Request) -> Reply:
@@ -110,7 +110,7 @@ class DecisionModel(EndpointModel):
 
         reply = await negotiate(request, self.refusals, self._connection.who, send)
         if reply.model:
-            # The same model may answer with texts, too: its verdicts must not look like these.
+            # The same model may also answer with texts: those verdicts must not look like these.
             form = self.name.partition(":")[0]
             reply = replace(reply, model=f"{form}:{reply.model}")
         return without_echo(reply, request, self._connection.secrets)
@@ -128,7 +128,7 @@ def _read_reply(answer: object) -> Reply | None:
             body = _mapping_of(load(text))
             break
     else:
-        # What is wrong with it, the rubric says.
+        # The rubric says what is wrong with it.
         is_whole = text.lstrip().startswith("{") and text.rstrip().endswith("}")
         return Reply(text) if is_whole and '"answers"' in text else None
     if not is_list(body.get("answers")) and not is_mapping(body.get("answers")):
@@ -154,9 +154,9 @@ def _mapping_of(value: object) -> Mapping[str, Any]:
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Return what OpenRouter says that the call cost; None of other servers."""
+    """Return the cost of the call according to OpenRouter; None for other servers."""
     cost = usage.get("cost")
-    # The comparison holds for whole numbers of hundreds of digits too, which no float can be.
+    # The comparison also works for whole numbers of hundreds of digits, which do not fit into a float.
     if is_number(cost) and 0 <= cost <= sys.float_info.max:
         return float(cost)
     return None

@@ -15,18 +15,18 @@ from groundjudge.text.words import Word, words
 from groundjudge.verdict import Evidence
 
 MAX_OFFERED = 60
-"""Sentences of the source that one question offers."""
+"""How many sentences of the source one question offers."""
 
 MAX_CHOSEN = 3
 MIN_OF_LIKELIEST = 0.5
-"""Sentences that are evidence at most, and how probable each is beside the likeliest one."""
+"""The most sentences that count as evidence, and how probable each must be relative to the likeliest."""
 
 MAX_FOR_NONE = 0.5
 """If it is more probable than this that no sentence supports it, there is no evidence."""
 
 FUNCTION_WEIGHT = 0.4
 SPECIAL_WEIGHT = 100.0
-"""How much a function word counts beside others, and a number or a name, which say more than any words."""
+"""How much a function word counts compared with others, and a number or a name, which say the most."""
 
 SourceNumbers: TypeAlias = range | tuple[int, ...]
 """The numbers of sentences of the source; caches of questions can compare them."""
@@ -41,13 +41,13 @@ class SourceIndex:
     def offered_for(self, sentence: str) -> SourceNumbers:
         """Return the numbers of the sentences of the source that are offered for one of the response.
 
-        They are all or, of many, those that share most with it, numbers and names first; if these are few,
-        their neighbours.
+        These are all or, if there are many, those that share most with it, numbers and names first; if few
+        do, their neighbours are added.
         """
         if len(self._source) <= MAX_OFFERED:
             return range(1, len(self._source) + 1)
         shared: defaultdict[int, float] = defaultdict(float)
-        # By word, so that one that comes twice counts once.
+        # By word, so that one that occurs twice counts once.
         weights: dict[str, float] = {}
         for number, word in enumerate(words(sentence)):
             weights[word.key] = _weight_of(word, is_first=number == 0)
@@ -58,7 +58,7 @@ class SourceIndex:
         return tuple(sorted(index + 1 for index in self._with_neighbours(best)))
 
     def _with_neighbours(self, indices: Sequence[int]) -> set[int]:
-        """Add neighbours, the nearest first, until there are enough; of no sentences, the first ones.
+        """Add neighbours, the nearest first, until there are enough; without indices, use the first ones.
 
         Of {7} it is {7, 6, 8, 5, 9, ...}, with `MAX_OFFERED` entries.
         """
@@ -75,7 +75,7 @@ class SourceIndex:
 
     @cached_property
     def _indices_of_words(self) -> dict[str, list[int]]:
-        """The sentences that have a word: `{"museum": [0, 7]}`."""
+        """The sentences that contain a word: `{"museum": [0, 7]}`."""
         indices: defaultdict[str, list[int]] = defaultdict(list)
         for index, sentence in enumerate(self._source):
             for key in {word.key for word in words(sentence.text)}:
@@ -84,9 +84,9 @@ class SourceIndex:
 
 
 def _weight_of(word: Word, *, is_first: bool) -> float:
-    """Return how much a shared word counts: a number or a name more than all others together."""
+    """Return how much a shared word counts; a number or a name counts more than all others together."""
     has_digit = any(map(str.isdigit, word.text))
-    # The first word of a sentence has a capital, too, which says little there.
+    # The first word of a sentence is capitalised, too, which means little there.
     is_name = word.text[0].isupper() and not is_first
     if has_digit or is_name:
         return SPECIAL_WEIGHT
@@ -99,7 +99,7 @@ def find_evidence(
     """Return the sentences that support one of the response, the likeliest first.
 
     Args:
-        probabilities: that of none, followed by those of the sentences that were offered.
+        probabilities: that of "none", followed by those of the sentences that were offered.
         question: the question, the keys of whose options are their numbers.
         source: the sentences of the source.
 
@@ -110,7 +110,7 @@ def find_evidence(
     if probabilities[0] > MAX_FOR_NONE:
         return ()
     likeliest = max(probabilities[1:])
-    if not likeliest:  # all of many small ones can be rounded to 0
+    if not likeliest:  # many small ones can all be rounded to 0
         return ()
     least = MIN_OF_LIKELIEST * likeliest
     # The option with the index 0 is "none".

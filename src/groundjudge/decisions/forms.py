@@ -1,4 +1,4 @@
-"""What decision models are sent, in the two forms that their endpoints have, and how much of it they take."""
+"""What decision models are sent, in the two forms of their endpoints, and how much of it they accept."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ MAX_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
 MAX_PART_BYTES = 256 * 2**10
 MAX_PART_VALUES = 10_000
 MAX_PART_DEPTH = 32
-"""What one JSON part of OpenAI's form may have: bytes, values, lists and mappings inside one another."""
+"""Limits of one JSON part of OpenAI's form: bytes, values, levels of nested lists and mappings."""
 
 JEV = compile_when_used(r"(?:typesafe/)?jev-", re.IGNORECASE)
-"""TypeSafe's models, whose room is known; other servers of their form have models with other rooms."""
+"""TypeSafe's models, whose token limits are known; models of other servers have other limits."""
 
 JEV_STATE_TOKENS = 32_000
-"""Jev's room for the state and the longest question."""
+"""Jev's token limit for the state and the longest question."""
 
 JEV_QUESTIONS = 100
-"""So many fit into Jev's 64,000 tokens beside the longest state: the two about a sentence take about 400."""
+"""This many fit into Jev's 64,000 tokens with the longest state: the two about a sentence take about 400."""
 
 LONG_TOKEN = 32
-"""Bytes. No text has longer tokens on average, not even one that is laid out with blanks."""
+"""Bytes. No text has longer tokens on average, not even one laid out with spaces."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Form:
 
     Attributes:
         api: where it is.
-        body: from the name of the model at the endpoint, and an inquiry to what is sent.
+        body: turns the model's name at the endpoint and an inquiry into what is sent.
         most_questions: how many questions one request may have.
-        is_openai: whether it is OpenAI's: the state goes in parts, each of which has limits, and a key says
-            which requests begin alike.
+        is_openai: whether it is OpenAI's: the state is sent in parts, each of which has limits, and a key
+            says which requests begin alike.
     """
 
     api: Api
@@ -59,7 +59,7 @@ class Form:
 def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
     """Return an inquiry in OpenAI's form: the rules as the developer's message, each document as a part.
 
-    A part has limits of its own, so that many documents fit that would be too large in one.
+    Each part has its own limits, so documents fit that would together be too large for one.
     """
     rest: dict[str, Any] = {}
     parts: list[dict[str, Any]] = []
@@ -80,7 +80,7 @@ def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
     messages.append({"role": "user", "content": parts})
 
     questions: list[dict[str, Any]] = []
-    # Questions of evidence share their options, one for each sentence of the source: these are made once.
+    # Evidence questions share their options, one for each sentence of the source: these are made once.
     options_by_id: dict[int, list[dict[str, str]]] = {}
     for question in inquiry.questions:
         options = options_by_id.get(id(question.options))
@@ -111,7 +111,7 @@ def _openai_options(question: Question) -> list[dict[str, str]]:
 
 
 def _is_documents(value: object) -> bool:
-    """Whether a field of the state is a list of documents, which are told by their sentences."""
+    """Whether a field of the state is a list of documents, which are recognised by their sentences."""
     if not is_list(value) or not value:
         return False
     return all(is_mapping(entry) and "sentences" in entry for entry in value)
@@ -130,7 +130,7 @@ def _call(
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return the method with which a caller's client sends a request, and its arguments.
 
-    `decisions.create` would look at each question, and read the answers in ways of its own.
+    `decisions.create` would check each question, and read the answers in its own way.
     """
     return client.post, {"path": url, "body": body, "cast_to": bytes}
 
@@ -140,13 +140,13 @@ def write_json(data: object) -> bytes:
     try:
         return orjson.dumps(data)
     except TypeError:
-        # orjson refuses numbers of more than 64 bits, which the arguments of a tool's call may have.
+        # orjson refuses numbers of more than 64 bits, which the arguments of a tool call may contain.
         return to_json(data, inf_nan_mode="null")
 
 
 RESPONSE = "the answers of a decision model"
 WHOLE = ("/decisions", "/systemone")
-"""How URLs end that are complete. Some gateways have one form under the name of the other, as OpenRouter."""
+"""Endings of complete URLs. Some gateways, such as OpenRouter, have one form under the name of the other."""
 
 FORMS: Mapping[str, Form] = {
     "decisions": Form(
@@ -183,7 +183,7 @@ FORMS: Mapping[str, Form] = {
 }
 """The forms by the beginnings of models' names.
 
-OpenAI takes 400 questions. Of the servers with the other form, the only one that names a limit takes 200.
+OpenAI accepts 400 questions. Among servers with the other form, the only one that names a limit accepts 200.
 """
 
 
@@ -195,13 +195,13 @@ def most_questions(form: Form, model: str) -> int:
 
 
 def find_excess(form: Form, model: str, inquiry: Inquiry, body: Mapping[str, Any]) -> str:
-    """Return what of an inquiry is more than a model can take, as far as that is sure; "" if nothing is.
+    """Return what in an inquiry surely exceeds a model's limits; "" if nothing does.
 
     Args:
         form: the form.
         model: the name of the model at the endpoint.
         inquiry: what is asked.
-        body: that in the form.
+        body: the inquiry in that form.
     """
     for question in inquiry.questions:
         n_options = len(question.options)
@@ -224,7 +224,7 @@ def _excess_of_parts(body: Mapping[str, Any]) -> str:
         n_bytes = len(written)
         if n_bytes > MAX_PART_BYTES:
             return f"{what} has {n_bytes:,} bytes; the limit is {MAX_PART_BYTES:,}"
-        # Only a long text has many values, and only one with many brackets is deep: most need no walk.
+        # Only a long text has many values, and only one with many brackets is deep: most need no search.
         if n_bytes > MAX_PART_VALUES or written.count(b"[") + written.count(b"{") > MAX_PART_DEPTH:
             n_values, depth = _measure(data)
             if n_values > MAX_PART_VALUES:
@@ -235,7 +235,7 @@ def _excess_of_parts(body: Mapping[str, Any]) -> str:
 
 
 def _measure(data: object) -> tuple[int, int]:
-    """Return how many texts, numbers and the like some JSON has, and how deep its lists and mappings go."""
+    """Return how many texts, numbers and the like JSON data has, and how deeply it is nested."""
     n_values = 0
     deepest = 0
     waiting: list[tuple[object, int]] = [(data, 1)]
@@ -254,7 +254,7 @@ def _measure(data: object) -> tuple[int, int]:
 
 
 def _excess_for_jev(body: Mapping[str, Any]) -> str:
-    """Say how large a body is, if it is too large for Jev even with the longest tokens; "" otherwise."""
+    """Say how large a body is if it is too large for Jev even with the longest tokens; "" otherwise."""
     sizes = [len(write_json(question)) for question in body["questions"].values()]
     n_bytes = len(write_json(body["state"])) + max(sizes, default=0)
     if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:

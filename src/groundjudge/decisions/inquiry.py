@@ -28,7 +28,7 @@ class Inquiry:
     @property
     def key(self) -> str:
         """The state and the questions as JSON, in the System One form."""
-        # `default`: an input of the prompt's own may have any value, such as a date.
+        # `default`: a prompt's custom input may have any value, such as a date.
         return json.dumps(
             [self.state, system_one_questions(self.questions)], ensure_ascii=False, default=repr
         )
@@ -55,7 +55,7 @@ class Inquiry:
 
 
 def inquiry_of(request: Request) -> Inquiry:
-    """Return what a decision model is sent of a request.
+    """Return the part of a request that a decision model is sent.
 
     Raises:
         TypeError: the request is for another kind of model.

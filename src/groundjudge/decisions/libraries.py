@@ -1,7 +1,7 @@
-"""Decision models of other libraries, and functions, asked in their words, without imports.
+"""Decision models of other libraries, and functions, asked through their own interfaces, without imports.
 
-A library's classes for questions come from the library itself, which has been imported by whoever made the
-model. What it answers becomes the JSON that an endpoint would have sent; a rubric reads that.
+A library's classes for questions come from the library itself, which was imported to create the model. Its
+answer becomes the JSON that an endpoint would have sent; a rubric reads that.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
 DecisionFunction: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], Any]
-"""A function from the state and the questions, in the form of System One, to the answers in that form."""
+"""A function that takes the state and the questions in the System One form, and returns the answers in it."""
 
 
 AskPackage: TypeAlias = Callable[[Any, Any, Inquiry], Awaitable[Reply]]
-"""From a model, its package and an inquiry to what the model answers."""
+"""Takes a model, its package and an inquiry; returns what the model answers."""
 
 
 def _make_questions(
@@ -39,7 +39,7 @@ def _make_questions(
     choice_options: str = "criteria",
     score_levels: str = "criteria",
 ) -> dict[str, Any]:
-    """Make the questions of a library, with its classes and their arguments for what can be answered."""
+    """Make the questions of a library, with its classes and their arguments for the options."""
     questions: dict[str, Any] = {}
     for question_id, question in system_one_questions(inquiry.questions).items():
         instructions, criteria = question["instructions"], question["criteria"]
@@ -80,7 +80,7 @@ async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  #
     try:
         answers, cost = await call_library(model.a_decide, model.decide, _state_for(inquiry), questions)
     except Exception as error:
-        # DeepEval's retries end in an error of tenacity, which hides the status.
+        # DeepEval's retries end in a tenacity error, which hides the status.
         if type(error).__name__ == "RetryError" and error.__cause__ is not None:
             raise error.__cause__ from None
         raise
@@ -104,16 +104,16 @@ LIBRARIES: Mapping[str, tuple[str, AskPackage]] = {
     "DeepEvalBaseSystemOneModel": ("deepeval.models.system_one", _ask_deepeval),
     "DecisionModel": ("pydantic_ai.models.decision", _ask_pydantic_ai),
 }
-"""The classes that decision models of libraries have, or are derived from.
+"""The classes of libraries' decision models, or their base classes.
 
-Each has the package of its questions' classes, and how such a model is asked with these.
+Each has the package with its classes for questions, and the function that asks such a model.
 """
 
 
 def library_model(candidate: object) -> LibraryModel | None:
-    """Make the model of a library's decision model, also behind LangChain's `with_retry`; None of others."""
+    """Make a model from a library's decision model, also behind LangChain's `with_retry`; None for others."""
     wrapped: object = candidate
-    for _ in range(MAX_WRAPPERS):  # a wrapper may hold itself
+    for _ in range(MAX_WRAPPERS):  # a wrapper may contain itself
         # By names: importing each library to ask `isinstance` would take seconds.
         for kind in type(wrapped).__mro__:
             package, ask = LIBRARIES.get(kind.__name__, ("", None))
@@ -130,10 +130,10 @@ async def _ask_library(ask: AskPackage, package: str, model: object, request: Re
 
 
 def decisions_by(function: DecisionFunction, name: str = "") -> FunctionModel:
-    """Make a decision model of a function, sync or async, from a state and questions to answers.
+    """Make a decision model from a function, sync or async, that takes a state and questions.
 
     It takes what an endpoint of the System One form is sent, and returns what that would answer: the answers
-    by the ids of their questions, or all that an endpoint answers, as a mapping, an object or JSON.
+    by the ids of their questions, or an endpoint's whole response, as a mapping, an object or JSON.
 
     Args:
         function: the function.
@@ -149,7 +149,7 @@ async def _ask_function(function: Callable[..., Any], request: Request) -> Reply
 
 
 def _state_for(inquiry: Inquiry) -> dict[str, Any]:
-    """Return the state for code that may change it, which the next request must not see."""
+    """Return a copy of the state for code that may change it, which the next request must not see."""
     return deepcopy(dict(inquiry.state))
 
 
@@ -157,12 +157,12 @@ def _decision_reply(answer: object, cost: float | None = None) -> Reply:
     """Return what a library or a function answered as JSON, `{"answers": {...}}`, which a rubric checks.
 
     Args:
-        answer: a Reply, the JSON as a text, the answers by the ids of their questions, or all that an
-            endpoint answers, with `answers`; as mappings or as objects.
+        answer: a Reply, the JSON as a string, the answers by the ids of their questions, or an endpoint's
+            whole response, with `answers`; as mappings or as objects.
         cost: what the call cost.
 
     Raises:
-        TypeError: it is nothing of these.
+        TypeError: it is none of these.
     """
     if isinstance(answer, Reply):
         return answer
@@ -191,7 +191,7 @@ def _decision_reply(answer: object, cost: float | None = None) -> Reply:
 
 
 def _fields_of(value: object) -> Mapping[str, Any] | None:
-    """Return a mapping, or an object's fields as one; None of anything else."""
+    """Return a mapping, or an object's fields as one; None for anything else."""
     if is_mapping(value):
         return value
     return declared_fields(value)

@@ -13,11 +13,11 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 
 EvalMode: TypeAlias = Literal["llm", "hybrid", "system_one"]
-"""A text model; a decision model, and a text model where that is not sure; a decision model."""
+"""A text model; a decision model, then a text model if that is not sure; a decision model."""
 
-# Chosen, not measured: labels find the bounds of a judge, with `groundjudge calibrate --cascade`.
+# Chosen, not measured: `groundjudge calibrate --cascade` finds a judge's bounds from labels.
 SURE = (0.1, 0.9)
-"""Where a decision model's score stands with `hybrid`, if the threshold lies between the two."""
+"""When a decision model's score is final with `hybrid`, if the threshold is between the two."""
 
 
 def judge_by_mode(
@@ -29,9 +29,9 @@ def judge_by_mode(
     setting: str,
     **options: Unpack[PanelOptions],
 ) -> AnyJudge:
-    """Make a judge whose model is that of a mode.
+    """Make a judge with the model of a mode.
 
-    The mode is `eval_mode`, or else "llm" if a model is given, alone or in a judge, or else the setting.
+    The mode is `eval_mode`, or else "llm" if a model is passed, alone or in a judge, or else the setting.
 
     Args:
         judge: as for `as_judge`.
@@ -42,11 +42,11 @@ def judge_by_mode(
         options: as for `as_judge`.
 
     Raises:
-        PromptError: `bad_eval_mode`: there is no such mode, or it does not go with the models.
+        PromptError: `bad_eval_mode`: there is no such mode, or it does not fit the models.
         GroundjudgeError, TypeError: as for `as_judge`.
     """
     mode: str = setting
-    # The environment speaks last: it must not take away a model that the code names.
+    # The environment comes last: it must not override a model that the code names.
     if eval_mode is not None:
         mode = eval_mode
     elif model is not None or isinstance(judge, BaseJudge):
@@ -64,7 +64,7 @@ def judge_by_mode(
         if eval_mode == "llm" and not _writes_text(llm_judge):
             raise _mode_error("eval_mode", "llm cannot use a decision model: pass system_one")
         return llm_judge
-    # A copy of a metric is made from the judge that the metric has, which is one of its mode already.
+    # A copy of a metric is made from the metric's judge, which already fits its mode.
     if mode == "hybrid" and isinstance(judge, Cascade):
         return as_judge(judge, **options)
     decision_model: ModelLike | None = None  # that of the judge
@@ -83,18 +83,18 @@ def judge_by_mode(
         raise _mode_error("eval_mode", "hybrid asks two single judges: it cannot use repeats or panels")
     low, high = SURE
     threshold = text_judge.threshold
-    # A score that stands as low must fail, and one that stands as high must pass.
+    # A score that is final as low must fail, and one that is final as high must pass.
     until = (low if low < threshold else None, max(high, threshold))
     return cascade([decision_judge, text_judge], until=until)
 
 
 def _writes_text(judge: AnyJudge) -> bool:
-    """Return whether all models of a judge answer with texts, and none with probabilities."""
+    """Return whether all models of a judge answer with text, and none with probabilities."""
     return all(rubric.way.writes_text for rubric in judge.rubrics)
 
 
 def _decision_model(system_one_model: ModelLike | None, model: ModelLike | None, mode: str) -> ModelLike:
-    """Return the decision model: the one passed for that, with system_one else `model`, or TypeSafe's."""
+    """Return the decision model: the one passed as such, or `model` with system_one, or TypeSafe's."""
     if mode == "system_one" and model is not None:
         if system_one_model is not None:
             raise _mode_error("system_one_model", "system_one asks one model: pass `model` or this, not both")

@@ -1,4 +1,4 @@
-"""From a name, or an object of a library, to the decision model that it is."""
+"""Find the decision model that a name, or a library's object, means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 FORMS = ("decisions", "systemone")
-"""How the names of decision models begin: by the form that their endpoint has, OpenAI's or System One's."""
+"""The prefixes of decision models' names, by the form of their endpoint, OpenAI's or System One's."""
 
 OTHER_SPELLINGS: Mapping[str, LazyPattern] = {
     "decisions": compile_when_used(r"(?:langchain:)?(?:openai[-_:/]+)?decisions?[:/]+(.*)", re.IGNORECASE),
@@ -21,14 +21,14 @@ OTHER_SPELLINGS: Mapping[str, LazyPattern] = {
         r"(?:langchain:)?(?:openai[-_:/]+)?(?:system[-_]?one|typesafe)(?::/?|/(?!jev-))(.*)", re.IGNORECASE
     ),
 }
-"""What other tools call decision models, by the beginning that their names have here."""
+"""What other tools call decision models, by the prefix of their names here."""
 
 CANNOT_CHAT = compile_when_used(r"(?:openai:)?((?:typesafe/)?jev-.+|.+-decisions(?:-\d{8})?)", re.IGNORECASE)
 """Decision models by their own names: TypeSafe's, also at a gateway, and OpenRouter's names for OpenAI's."""
 
 
 def find_model(candidate: object, client: object, options: Mapping[str, Any]) -> Model | None:
-    """Return the decision model of a name or of a library's object; None if it is no decision model.
+    """Return the decision model of a name or of a library's object; None if it is not a decision model.
 
     Args:
         candidate: the name or the object.
@@ -36,11 +36,11 @@ def find_model(candidate: object, client: object, options: Mapping[str, Any]) ->
         options: the options that were passed with a name.
 
     Raises:
-        ModelError: `unknown_model`: a name is one in the spelling of another tool, or lacks the form or the
-            model; the message has the right name.
+        ModelError: `unknown_model`: a name is spelled as in another tool, or lacks the form or the model;
+            the message has the right name.
     """
     if not isinstance(candidate, str):
-        # What has neither method asks no questions, and is no runnable around what does.
+        # An object without either method cannot answer questions, and does not wrap one that can.
         if not has_methods(candidate, "decide") and not has_methods(candidate, "ainvoke"):
             return None
         from groundjudge.decisions.libraries import library_model  # noqa: PLC0415
@@ -54,7 +54,7 @@ def find_model(candidate: object, client: object, options: Mapping[str, Any]) ->
         from groundjudge.decisions.endpoint import DecisionModel  # noqa: PLC0415
 
         return DecisionModel(candidate, client=client, **options)
-    # Refused and not translated: a verdict names its model, and one model shall have one name there.
+    # Refused, not translated: a verdict names its model, and each model should have one name there.
     for right_form, spelling in OTHER_SPELLINGS.items():
         other_name = spelling.fullmatch(candidate)
         if other_name:

@@ -1,4 +1,4 @@
-"""A question for a decision model, in no endpoint's form: models write it in theirs."""
+"""A question for a decision model, independent of any endpoint's form: models write it in theirs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Option:
-    """What can be answered.
+    """A possible answer.
 
     Attributes:
-        key: what is sent and comes back: a letter; of a score the index of the level, from "0"; of a question
-            of evidence the number of a sentence of the source, and "0" for none.
-        description: the situation in which it is the right answer; "" where the key says it.
+        key: what is sent and comes back: a letter; for a score the index of the level, from "0"; for an
+            evidence question the number of a sentence of the source, and "0" for none.
+        description: the situation in which it is the right answer; "" if the key says it.
     """
 
     key: str
@@ -24,13 +24,13 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, which its instructions say in full: a model is not told its id.
+    """A question; its instructions are complete, because a model is not told its id.
 
     Attributes:
-        id: what tells it from the other questions of its request.
+        id: what distinguishes it from the other questions of its request.
         type: whether one of the options is chosen, or a level is given.
         instructions: the question.
-        options: the options; of a score its levels, lowest first.
+        options: the options; for a score its levels, lowest first.
     """
 
     id: str
@@ -45,12 +45,12 @@ class Question:
 
 
 def options_of(question: Question) -> dict[str, str | None]:
-    """Return the descriptions of a choice's options by their keys; None where the key says it all."""
+    """Return the descriptions of a choice's options by their keys; None if the key says it all."""
     return {option.key: option.description or None for option in question.options}
 
 
 def system_one_questions(questions: Iterable[Question]) -> dict[str, dict[str, Any]]:
-    """Return questions in the form of System One, which libraries take too, by their ids.
+    """Return questions in the System One form, which libraries accept too, by their ids.
 
     As in `{"verdict": {"type": "choice", "instructions": "...", "criteria": {"A": "...", "B": "..."}}}`.
     """

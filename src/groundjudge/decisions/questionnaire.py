@@ -1,6 +1,6 @@
 """What a judge asks a decision model: the questions of its prompt file, or one made from its prompt.
 
-Nothing of a case gets into a question but the numbers of sentences.
+Questions contain no text from the case, only the numbers of sentences.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from groundjudge.rubric.rubric import Rubric
 from groundjudge.scale import fold_label
 
 VERDICT, SENTENCE, WHOLE, NO_CLAIM = "verdict", "sentence", "whole", "no_claim"
-"""The ids of the question of a judge with one value, of that about each sentence, and of that about all of
-them; an option of that about each."""
+"""The ids of a judge's single question, of the question about each sentence, and of the question about all of
+them; an option of the question about each."""
 
 LETTERS = "ABCDEFGHIJ"
 
 NO_SENTENCE = "0"
-"""The key of the option that no sentence of the source supports a sentence."""
+"""The key of the option that no sentence of the source supports a sentence of the response."""
 
 QUESTIONS_KEPT = 1024
-"""Questions of each kind about sentences that are kept: those of long responses, of several judges."""
+"""How many questions about sentences are kept, of each kind: enough for long responses and several judges."""
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """An option, as the judge's scale has it.
+    """An option on the judge's scale.
 
     Attributes:
-        name: what it is called in a distribution: the number, or the label on a scale of labels or levels.
+        name: its name in a distribution: the number, or the label on a scale of labels or levels.
         value: the number on the scale, or a label's score; None for "no claim", and for a label that means
             "not applicable".
         label: the label, or that of the value's level; "" if there is none.
         description: the situation in which it is right.
-        score: the value as a score, 0..1; None if it has no part in the score.
+        score: the value as a score, 0..1; None if it does not count in the score.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Alternative:
     score: float | None
 
 
-# Equal only to itself, which is all that a cache of questions needs, and is quickly compared.
+# Equal only to itself, which is all that a cache of questions needs, and is quick to compare.
 @dataclass(frozen=True, eq=False)
 class JudgeQuestion:
     """A question of a judge, and what its answer means.
@@ -74,7 +74,7 @@ class JudgeQuestion:
         type: "choice" or "score".
         instructions: the question.
         alternatives: the options in the order in which they are offered.
-        evidence: the question of evidence for each sentence; None if that is not asked.
+        evidence: the evidence question for each sentence; None if there is none.
     """
 
     id: str
@@ -100,7 +100,7 @@ class JudgeQuestion:
 
     @cached_property
     def shown_names(self) -> Sequence[str]:
-        """The labels of the alternatives, or the numbers of those that have none."""
+        """The labels of the alternatives, or the numbers of those without one."""
         return [alternative.label or f"{alternative.name}:" for alternative in self.alternatives]
 
     @cached_property
@@ -114,7 +114,7 @@ class JudgeQuestion:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest value with a score, whichever of them is the best one."""
+        """The lowest and the highest value with a score; either of them may be the best one."""
         return min(self.scored_values.values()), max(self.scored_values.values())
 
     @property
@@ -125,11 +125,11 @@ class JudgeQuestion:
 
 @dataclass(frozen=True)
 class Questionnaire:
-    """All that a judge asks a decision model.
+    """Everything that a judge asks a decision model.
 
     Attributes:
-        rules: what holds for all questions; "" for none.
-        questions: one for each value, or one about each sentence and, of a format that has the place, one
+        rules: what applies to all questions; "" for none.
+        questions: one for each value, or one about each sentence and, if the format has a place for it, one
             about all of them.
     """
 
@@ -145,19 +145,19 @@ class Questionnaire:
 
     @property
     def whole(self) -> JudgeQuestion | None:
-        """The question whether all that the response claims is borne out; None if there is none."""
+        """The question of whether the source supports everything in the response; None if there is none."""
         if self.questions[-1].id == WHOLE:
             return self.questions[-1]
         return None
 
 
 def questionnaire_of(rubric: Rubric) -> Questionnaire:
-    """Make what a judge asks: the questions of its file, or one made from its prompt.
+    """Return what a judge asks: the questions of its file, or one made from its prompt.
 
     Raises:
-        PromptError: `bad_questions`: they are not as they must be, or do not fit the scale, the levels or the
-            parts; the message names the file and the key. `no_questions`: the file has none, and they cannot
-            be made from its prompt.
+        PromptError: `bad_questions`: they are not valid, or do not fit the scale, the levels or the parts;
+            the message names the file and the key. `no_questions`: the file has none, and they cannot be made
+            from its prompt.
     """
     prompt, reply_format = rubric.prompt, rubric.format
     for prompt_input in rubric.inputs:
@@ -178,7 +178,7 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
         expected_ids = [SENTENCE]
     elif reply_format.part_names:
         expected_ids = [*reply_format.part_names]
-    # Sorted, so that an id that comes twice is noticed too.
+    # Sorted, so that an id that occurs twice is noticed too.
     if sorted(ids) != sorted(expected_ids):
         expected = ", ".join(expected_ids)
         raise _error(prompt, f"questions.ask: the ids must be {expected}, not {', '.join(ids) or 'none'}")
@@ -213,7 +213,7 @@ def _error(prompt: Prompt, fault: str, code: str = "bad_questions") -> PromptErr
 def _find_alternative(
     name: str, description: str, rubric: Rubric, *, is_sentence: bool
 ) -> Alternative | None:
-    """Find what an option is on the scale: one of its labels or numbers, or a level; None if it is none."""
+    """Find an option on the scale: one of its labels or numbers, or a level; None if it is not there."""
     scale = rubric.scale
     if is_sentence and fold_label(name) == fold_label(NO_CLAIM):
         return Alternative(NO_CLAIM, None, NO_CLAIM, description, None)
@@ -238,12 +238,12 @@ def _find_alternative(
 
 
 def _number_of(text: str) -> float | None:
-    """Return the number that a text is: "4.5" -> 4.5; None if it is none."""
+    """Return a text as a number: "4.5" -> 4.5; None if it is not one."""
     try:
         number = float(text)
     except ValueError:
         return None
-    # float() reads nan, inf and 1_0 too, none of which is a value of a scale.
+    # float() reads nan, inf and 1_0 too, which are not values of a scale.
     if not isfinite(number) or "_" in text:
         return None
     return number + 0.0  # -0.0 would be called "-0" in distributions
@@ -255,7 +255,7 @@ def _label_of(number: float, rubric: Rubric) -> str:
 
 
 def _score_of(number: float, rubric: Rubric) -> float | None:
-    """Return the score of a number, 0..1; None if it has no part in a score."""
+    """Return the score of a number, 0..1; None if it does not count in a score."""
     if number in rubric.not_applicable:
         return None
     return rubric.scale.score(number)
@@ -264,8 +264,8 @@ def _score_of(number: float, rubric: Rubric) -> float | None:
 def _find_level(text: str, rubric: Rubric) -> tuple[float | None, str]:
     """Find the value of a level by its label, and the name of the level in distributions.
 
-    On a scale of whole numbers that is the number with the label; None if it has several. Elsewhere it is the
-    middle of the level's range. It is None if there is no such level.
+    On a scale of whole numbers that is the number with the label; None if several have it. Elsewhere it is
+    the middle of the level's range. It is None if there is no such level.
     """
     scale = rubric.scale
     lowest = min(scale.worst, scale.best)
@@ -313,7 +313,7 @@ def _fault_of(question: AskedQuestion, alternatives: Sequence[Alternative], rubr
 
 
 def _derive(rubric: Rubric) -> Questionnaire:
-    """Make the question of a judge from its prompt: the options are the labels, or the numbers with theirs.
+    """Make the question of a judge from its prompt: the options are the labels, or the labelled numbers.
 
     Raises:
         PromptError: `no_questions`: it has parts, or its values have no labels.
@@ -345,18 +345,18 @@ def _derive(rubric: Rubric) -> Questionnaire:
         few = f"at most {MAX_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
         fault = f"it has no questions for a decision model, and they can be made only from {few}; {wants} one"
         raise _error(prompt, f"{fault} with the id `{VERDICT}`", "no_questions")
-    # Levels have an order, in which "not applicable" has no place: then the options are a choice.
+    # Levels are ordered, and "not applicable" has no place among them: then the options are a choice.
     is_score = not scale.choices and all(alternative.score is not None for alternative in alternatives)
     if is_score and scale.worst > scale.best:
         alternatives.reverse()
-    # The levels of a score stand from the worst to the best.
+    # The levels of a score are listed from worst to best.
     type_: Literal["choice", "score"] = "score" if is_score else "choice"
     question = JudgeQuestion(VERDICT, type_, _body_of(prompt), tuple(alternatives))
     return Questionnaire("", (question,))
 
 
 def _body_of(prompt: Prompt) -> str:
-    """Return the text of a prompt with the names of fields of the state in place of their values."""
+    """Return the text of a prompt with the names of the state's fields in place of their values."""
     names = {prompt_input.name: name for name, prompt_input in inputs_by_name(prompt.inputs).items()}
     texts: list[str] = []
     for _, pieces in prompt.sections:
@@ -369,7 +369,7 @@ def _body_of(prompt: Prompt) -> str:
 
 
 def keys_of(question: JudgeQuestion) -> str | Sequence[str]:
-    """Return the keys of the options of a question: letters, or the index of each level of a score."""
+    """Return the keys of a question's options: letters, or the index of each level of a score."""
     if question.type == "choice":
         return LETTERS[: len(question.alternatives)]
     return [str(index) for index in range(len(question.alternatives))]
@@ -377,7 +377,7 @@ def keys_of(question: JudgeQuestion) -> str | Sequence[str]:
 
 @lru_cache(QUESTIONS_KEPT)
 def make_question(question: JudgeQuestion, number: int = 0) -> Question:
-    """Make a question as it is asked; of one about each sentence, that about the sentence of a number."""
+    """Make a question as it is asked; for one about each sentence, the one about that sentence number."""
     id_ = question.id
     instructions = question.instructions
     descriptions = [alternative.description for alternative in question.alternatives]
@@ -393,7 +393,7 @@ def make_question(question: JudgeQuestion, number: int = 0) -> Question:
 def make_evidence_question(
     instructions: str, none: str, number: int, source_numbers: SourceNumbers
 ) -> Question:
-    """Make the question which sentence of the source supports a sentence of the response.
+    """Make the question of which sentence of the source supports a sentence of the response.
 
     Args:
         instructions: the question of the judge.
@@ -416,7 +416,7 @@ def _evidence_options(none: str, numbers: SourceNumbers) -> tuple[Option, ...]:
 
 @lru_cache(QUESTIONS_KEPT)
 def _source_option(number: int) -> Option:
-    # The number says all: a description of each would be most of what is sent.
+    # The number is enough: descriptions would be most of what is sent.
     return Option(str(number), "")
 
 

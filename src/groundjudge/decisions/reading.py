@@ -1,4 +1,4 @@
-"""From answers to what a verdict says: values, parts with their evidence, or an error for what is missing."""
+"""Turns answers into a verdict: values, parts with their evidence, or an error for what is missing."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def _read_one_answer(question: JudgeQuestion, request: Request, answers: Answers
 def _read_parts(
     questions: Sequence[JudgeQuestion], request: Request, answers: Answers, reply: Reply
 ) -> Verdict:
-    """Make a part, such as "recall", of the answer to each question."""
+    """Make a part, such as "recall", from the answer to each question."""
     parts: list[Part] = []
     readings: list[PartReading] = []
     for question in questions:
         probabilities = answers.probabilities.get(question.id)
-        if probabilities is None:  # `_refuse_missing` says so, with the parts that there are
+        if probabilities is None:  # `_refuse_missing` reports it, with the parts that there are
             continue
         value = value_of(question, probabilities, request.rubric.scale)
         readings.append(PartReading(question.id, value.expected))
@@ -105,16 +105,16 @@ def _read_sentences(
         warnings.append(EVIDENCE_PRESELECTED)
     for number, sentence in enumerate(sentences.response, 1):
         probabilities = answers.probabilities.get(f"s{number}")
-        if probabilities is None:  # `_refuse_missing` says so, with the parts that there are
+        if probabilities is None:  # `_refuse_missing` reports it, with the parts that there are
             continue
         value = value_of(question, probabilities, request.rubric.scale)
         evidence: tuple[Evidence, ...] = ()
         warning = ""
-        # A sentence that is surely worth 0, or claims nothing, shows no evidence.
+        # A sentence that surely scores 0, or claims nothing, shows no evidence.
         if value.score and question.evidence is not None:
             evidence, warning = _evidence_for(number, evidence_questions, sentences, answers)
-            # An expected value is above 0 as soon as any other option is a little probable: whether evidence
-            # is missed is decided by the median, for a sentence that is made up has none to look for.
+            # An expected value is above 0 as soon as any other option is slightly probable, so the median
+            # decides whether evidence is missing: a made-up sentence has none to look for.
             if warning == EVIDENCE_NOT_FOUND and not value.median_score:
                 warning = ""
             if warning:
@@ -143,7 +143,7 @@ def _read_sentences(
 def _evidence_for(
     number: int, evidence_questions: Mapping[str, Question], sentences: Sentences, answers: Answers
 ) -> tuple[tuple[Evidence, ...], str]:
-    """Return the evidence that was chosen for a sentence, and the warning that it gives; "" for none."""
+    """Return the evidence that was chosen for a sentence, and its warning; "" for none."""
     question = evidence_questions.get(f"e{number}")
     if question is None:  # the source has no sentences
         return (), EVIDENCE_NOT_FOUND
@@ -160,9 +160,9 @@ def _make_part(
     reason: str,
     **fields: Any,  # noqa: ANN401  those of a part
 ) -> Part:
-    """Make the part of a sentence, or of a name such as "recall", from what its answer says."""
+    """Make the part of a sentence, or of a score such as "recall", from its answer."""
     label: str | None = value.label
-    # As in a reply of a text model, a sentence that claims nothing has neither a value nor a label.
+    # As in a text model's reply, a sentence that claims nothing has neither a value nor a label.
     if not value.label or value.label == NO_CLAIM:
         label = None
     return Part(
@@ -180,7 +180,7 @@ def _make_part(
 def _verdict_of(
     parts: Sequence[Part], reading: Reading, request: Request, reply: Reply, warnings: Sequence[str] = ()
 ) -> Verdict:
-    """Make the verdict of parts, and of what their answers say by the mean of each."""
+    """Make the verdict from parts, and from the means of their answers."""
     rubric = request.rubric
     score = rubric.format.score(reading, rubric.scale)
     return rubric.make_verdict(
@@ -200,16 +200,16 @@ def _verdict_of(
 def _refuse_missing(
     questions: Sequence[Question], answers: Answers, parts: Sequence[Part], reply: Reply
 ) -> None:
-    """Refuse answers that are not complete.
+    """Refuse incomplete answers.
 
     Raises:
-        AnswerError: `missing_answer`, or `refused` if the model declined to give all that are missing.
+        AnswerError: `missing_answer`, or `refused` if the model declined all that are missing.
     """
     missing = tuple(question for question in questions if question.id not in answers.probabilities)
     if not missing:
         return
     names = ", ".join(question.id for question in missing)
-    # One that is only missing may come when it is asked again, and decides on the code.
+    # One that is only missing may come when it is asked again, so it decides the code.
     if all(question.id in answers.refused for question in missing):
         error = AnswerError("refused", reply.text, f"the model declined to answer {names}")
     else:

@@ -13,10 +13,10 @@ from groundjudge.scale import DIGITS, Scale
 from groundjudge.verdict import NO_REASONS
 
 MIN_SHOWN = 0.005
-"""What is less probable than half a percent is not in a reason."""
+"""Anything less probable than half a percent is left out of a reason."""
 
 
-# A tuple is made in a tenth of the time that a frozen dataclass takes, and there is one for each sentence.
+# A tuple takes a tenth of the time of a frozen dataclass, and there is one for each sentence.
 class AnswerValue(NamedTuple):
     """What one answer says.
 
@@ -28,8 +28,8 @@ class AnswerValue(NamedTuple):
         expected: the mean of the values with a score by how probable they are; None if there is nothing to
             judge.
         score: the score of that mean, 0..1; None if there is nothing to judge.
-        distribution: how probable each option is, those of 0 left out. The keys are the labels of a scale of
-            labels, and otherwise numbers in digits, such as "5", also where those have labels.
+        distribution: how probable each option is, zeros left out. The keys are the labels of a scale of
+            labels, and otherwise numbers in digits, such as "5", even if these have labels.
         confidence: how sure the distribution is, 0..1.
         shares: the likeliest labels, or numbers without one, in words: "incorrect 71%, grounded 29%".
     """
@@ -47,9 +47,9 @@ class AnswerValue(NamedTuple):
 def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale) -> AnswerValue:
     """Return what the probabilities of the alternatives of a question say.
 
-    There is nothing to judge only if it is more probable than one half that the answer has no score.
+    There is nothing to judge only if the probability of an answer without a score is above one half.
     Otherwise such answers are left out. The label is the lower median in the order of score; so is the value
-    where only whole numbers or labels are values, and elsewhere it is the expected value.
+    if only whole numbers or labels are values, and otherwise it is the expected value.
     """
     pairs = zip(question.names, probabilities, strict=True)
     distribution = {name: share for name, share in pairs if share}
@@ -62,7 +62,7 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
         return AnswerValue(
             likeliest.value, likeliest.label, None, None, None, distribution, confidence, shares
         )
-    # The noise of floating point may not leave the scale.
+    # Floating-point noise must not leave the scale.
     lowest, highest = question.ends
     expected = min(max(round(mean, DIGITS), lowest), highest)
     median = _lower_median(question, probabilities, n_scored)
@@ -74,14 +74,14 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
 
 
 def _lower_median(question: JudgeQuestion, probabilities: Probabilities, n_scored: float) -> Alternative:
-    """Return the alternative at which half of the probability of those with a score is reached."""
+    """Return the alternative at which half of the probability of the scored ones is reached."""
     half = n_scored / 2 - NOISE  # three times .1 is more than .3 to a computer
     below = 0.0
     for index in question.ranking:
         below += probabilities[index]
         if below >= half:
             return question.alternatives[index]
-    # Only if the noise of the sum is larger than expected.
+    # Only if the sum's noise is larger than expected.
     return question.alternatives[question.ranking[-1]]
 
 
@@ -107,5 +107,5 @@ def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> st
 
 
 def reason_of(shares: str) -> str:
-    """Return the reason of a verdict: there are no words of the model's own."""
+    """Return the reason of a verdict: the model itself writes no words."""
     return f"{shares} {NO_REASONS}".strip()

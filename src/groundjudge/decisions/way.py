@@ -1,4 +1,4 @@
-"""The way of decision models: one request with all questions, and one more for what was not answered."""
+"""How decision models are asked: one request with all questions, and one more for unanswered ones."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class DecisionWay:
     """How decision models are asked: a state and questions go out, and probabilities come back.
 
     Attributes:
-        most_questions: the most questions of one request; 0 for any number.
-        questionnaire: what the judge asks; it is made from the rubric that is given this way.
+        most_questions: the most questions in one request; 0 for any number.
+        questionnaire: what the judge asks; it is made from the rubric.
     """
 
     most_questions: int = 0
@@ -38,7 +38,7 @@ class DecisionWay:
 
     @property
     def writes_text(self) -> bool:
-        """Whether a reply has words of the model's own: never."""
+        """Whether the model writes words in its reply: never."""
         return False
 
     def prepare(self, rubric: Rubric) -> DecisionWay:
@@ -46,14 +46,14 @@ class DecisionWay:
 
         Raises:
             PromptError: `no_questions`, `bad_questions`: it does not say what is asked. `no_decision`: it has
-                an option that means nothing here, or the best answers do not reach its threshold.
+                an option without a meaning here, or the best answers do not reach its threshold.
         """
         for name in _options_without_meaning(rubric):
             message = f"{rubric.name}: `{name}` {NO_MEANING}, which returns only probabilities: leave it out"
             raise PromptError("no_decision", message, name)
         questionnaire = questionnaire_of(rubric)
         best = _highest_score(rubric, questionnaire)
-        # No case could pass: that is seen now, and not from a run of failures.
+        # No case could pass: this shows it now instead of after a run of failures.
         if best is not None and not passes(best, rubric.threshold):
             fault = f"`threshold` is {rubric.threshold:g}, but its questions reach at most {best:g}: lower it"
             raise PromptError("no_decision", f"{rubric.name}: {fault}", "threshold")
@@ -71,13 +71,13 @@ class DecisionWay:
         return Request((), {}, rubric, case, sentences, payload=Inquiry(state, questions))
 
     async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
-        """Ask all questions, and once more what is refused or missing, at most `max_reasks` times.
+        """Ask all questions, and again those refused or missing, at most `max_reasks` times.
 
         The questions are sent in one request, or in several if the model answers fewer in one.
 
         Raises:
             ModelError: the model returned no answers.
-            AnswerError: they cannot be believed, or one that the score needs is missing. What was answered is
+            AnswerError: they cannot be trusted, or one that the score needs is missing. What was answered is
                 in the parts of the record.
         """
         inquiry = inquiry_of(request)
@@ -85,7 +85,7 @@ class DecisionWay:
         replies: list[str] = []
 
         def read(reply: Reply, questions: Sequence[Question], *, is_last: bool) -> Answers | Verdict:
-            """Add the answers of a reply; those of the last request make the verdict of all."""
+            """Add the answers of a reply; with the last request they become the verdict."""
             nonlocal answers
             answers = answers.joined_with(read_answers(reply.text, questions))
             if is_last:
@@ -135,7 +135,7 @@ class DecisionWay:
 
 
 def _options_without_meaning(rubric: Rubric) -> list[str]:
-    """Return the options that the caller gave, and that only a text model could follow."""
+    """Return the options passed by the caller that only a text model could follow."""
     front_matter = rubric.prompt.front_matter
     options: list[str] = []
     for name, value in rubric.prompt.parameters.items():
@@ -144,7 +144,7 @@ def _options_without_meaning(rubric: Rubric) -> list[str]:
             options.append(name)
     if rubric.structured != "reask":
         options.append("structured")
-    # The shares of the file's own prompt are not asked for on another scale, or in another format.
+    # The shares of the file's own prompt are not requested on another scale or in another format.
     is_own_scale = rubric.scale == front_matter.scale and has_shares(rubric.format)
     if rubric.weighted != front_matter.weighted and (rubric.weighted or is_own_scale):
         options.append("weighted")
@@ -152,9 +152,9 @@ def _options_without_meaning(rubric: Rubric) -> list[str]:
 
 
 def _highest_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None:
-    """Return the highest score that the questions allow for what decides; None if none has a score.
+    """Return the highest deciding score that the questions allow; None if none has a score.
 
-    It is .95, and not 1, where the best option of a question is 95 on a scale up to 100.
+    It is .95, not 1, if the best option of a question is 95 on a scale up to 100.
     """
     questions = questionnaire.questions
     parts: tuple[PartReading, ...] = ()

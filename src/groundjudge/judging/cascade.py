@@ -90,7 +90,7 @@ class Cascade(BaseJudge):
 
     @cached_property
     def identity(self) -> str:
-        """A hash of all that decides on a verdict: the judges' identities, and when the next one is asked."""
+        """A hash of all that determines a verdict: the judges' identities, and when the next one is asked."""
         settings = ["cascade", self.by, str(self.not_applicable_stands)]
         for judge in self.judges:
             settings.append(judge.identity)

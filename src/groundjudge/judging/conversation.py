@@ -133,7 +133,7 @@ class Dialogue:
         """
         conversation = self.conversation
         if request.attempt > 1:
-            # A trace shows a further request as the result of a step of its own.
+            # A trace shows a further request as the result of a separate step.
             conversation.run_step("groundjudge.ask", request.case, lambda _: request)
         before = conversation.record
         reply = await self._call(request)

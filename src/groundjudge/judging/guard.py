@@ -180,7 +180,7 @@ class Runtime:
     clock: Callable[[], float]
 
 
-async def _call_function_and_block(function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401  whatever it returns
+async def _call_function_and_block(function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401  anything
     """Call a function in this thread; what it would await is awaited in the loop of synchronous callers."""
     answer = function(*args)
     # A lambda that calls an asynchronous function is not marked as one.
@@ -284,7 +284,7 @@ class Guard:
         require: minimums for further scores of the verdict, as in `{"citation_recall": 0.8}`. A score that
             the verdict lacks counts as not reached; a draft that claims nothing needs none.
         fields: where `case` finds fields with other names, as for `Fields.of`. A path begins with inputs or
-            outputs; a function is called with both. `run` and `arun` then take what `case` returns.
+            outputs; a function is called with both. Then pass `run` and `arun` what `case` returns.
         on_outcome: called with each outcome, also before a GuardError, to count, log or store it. It may be
             asynchronous. An error that it raises is logged and changes nothing.
 

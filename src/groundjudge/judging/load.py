@@ -168,7 +168,7 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
         if "repeats" in panel_options:
             raise bad_panel("repeats", "a panel's judges vote already: pass it to load() or a single judge")
         judges = tuple(_single_judge(member, own_model, judge_options) for member in judge.judges)
-        # With one model the votes of several are one vote, counted twice: unanimous whatever it says.
+        # With one model the votes of several are one vote, counted twice: always unanimous.
         if own_model is not None and _have_one_vote_twice(judges) and not _have_one_vote_twice(judge.judges):
             raise bad_panel("model", "the judges of this panel differ only in their models: leave it out")
         return replace(judge, judges=judges, **panel_options)

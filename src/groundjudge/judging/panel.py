@@ -212,7 +212,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
             kind = type(judge).__name__
             fault = f"its members must be judges, not {kind}: use load() without `repeats` for each"
             raise bad_panel("panel", fault)
-        # A judge that is listed again is asked anew: a cache would give it the first reply.
+        # A judge that is listed again is asked again: a cache would give it the first reply.
         identity = identity_of_requests(judge)
         members.append(replace(judge, repeat=times_listed[identity]))
         times_listed[identity] += 1

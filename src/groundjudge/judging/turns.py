@@ -40,7 +40,7 @@ async def judge_turns(
         try:
             verdicts[name] = await judge_case(case)
         except GroundjudgeError as error:
-            error.message = f"{name}: {error.message}"  # its class and code stay, by which callers tell it
+            error.message = f"{name}: {error.message}"  # its class and code stay, for callers to recognise it
             failure = Failure(code=error.code, message=error.message)
             error.verdict = judge.error_verdict(error).model_copy(update={"error": failure})
             # A response that cannot be judged is not a gap in the data.

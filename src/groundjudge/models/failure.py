@@ -72,7 +72,7 @@ TOO_LONG = compile_when_used(
     r"(?=.*\b(?:context|input|prompt|tokens)\b).*(?:\bexceed|\bmaximum\b|\btoo (?:long|large|many)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""The words of an error without a code about a request that is longer than the model can take."""
+"""The words of an error without a code about a request that is too long for the model."""
 
 
 def parse_body(answer: object) -> object:
@@ -87,7 +87,7 @@ def parse_body(answer: object) -> object:
 
 
 def no_reply(body: object, expected: str = "a chat completion") -> str:
-    """Return what is wrong with a response in which there is no reply."""
+    """Return what is wrong with a response that contains no reply."""
     return f"the response is not {expected}: {message_of(body)}"
 
 
@@ -210,7 +210,7 @@ def model_errors(
 
 
 def is_failure(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
-    """Whether a function or a client has failed, and not the program, the task or a generator been ended.
+    """Whether a function or a client has failed, rather than the program, task or generator being ended.
 
     Args:
         error: what it raised.

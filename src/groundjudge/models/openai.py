@@ -519,7 +519,7 @@ class Connection:
         client_retries = getattr(self.callers_client, "max_retries", None)
         if not isinstance(client_retries, int):
             return int(self._options["max_retries"])
-        # A client retries by itself, but not after a response of status 200 without a reply.
+        # A client does its own retries, but not after a response of status 200 without a reply.
         raised = getattr(error.__cause__, "raised", None)
         if isinstance(raised, StatusError) or (error.code == "server" and not hasattr(raised, "status_code")):
             return client_retries

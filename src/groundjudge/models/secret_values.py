@@ -46,7 +46,7 @@ PATTERNS = (
 """What looks like a secret, and what replaces it."""
 
 WITH_SCHEME = compile_when_used(r"(?:bearer|basic|token|key|apikey)\s+(\S+)", re.IGNORECASE)
-"""A header with a key behind the name of a scheme."""
+"""A header with a key after the name of a scheme."""
 
 API_VERSION = "api-version"
 """The query parameter that every Azure client sends, and that Azure's errors mention."""

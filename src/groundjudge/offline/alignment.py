@@ -1,9 +1,9 @@
 """Whether one sentence of the sources says what a sentence claims, in nearly the same words.
 
-A claim and a sentence of a source are compared by their content words: those of the claim must stand in the
+A claim and a sentence of a source are compared by their content words: those of the claim must appear in the
 sentence one after the other, with nothing else between them. That alone rules out another name, number, unit
-or negation. Function words may come and go between them, but none may take the place of another ("to" and
-"from"), and whatever limits the sentence (not, only, unless, most, may) must be in the claim.
+or negation. Function words may come and go between them, but none may replace another ("to" and "from"), and
+anything that limits the sentence (not, only, unless, most, may) must be in the claim.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from groundjudge.text.sentences import Span, sentences, without_citations
 from groundjudge.text.words import Language, Word, language_of, words
 
 MIN_WORDS = 2
-"""Content words of a claim: one alone ("None.") stands in many a sentence, and says nothing."""
+"""Content words of a claim: a single one ("None.") is in many sentences, and says nothing."""
 
 MAX_PLACES = 64
-"""Sentences with a word that are looked at: of a word that stands everywhere, more of them tell nothing."""
+"""How many sentences with a word are looked at: for a word that is everywhere, more of them add nothing."""
 
 MAX_CANDIDATES = 8
-"""Sentences that share most words with a claim: one of them says it, or none does."""
+"""How many of the sentences that share most with a claim are compared: one of them says it, or none."""
 
 MAX_PIECE = 1000
-"""Characters of a sentence that is compared as a whole."""
+"""The most characters of a sentence that is compared as a whole."""
 
 MAX_SUBJECT = 3
-"""Content words of a subject: at the beginning of a sentence, or ahead of what a claim takes from it."""
+"""Content words of a subject: at the beginning of a sentence, or before what a claim uses of it."""
 
 FOREIGN_NUMBER = 0.7
-"""What is left of the rank of a claim that has a number which no source has."""
+"""The factor on the rank of a claim with a number that is in no source."""
 
 _PIECE = compile_when_used(rf"\S(?s:.{{0,{MAX_PIECE}}})(?=\s|\Z)|\S(?s:.{{0,{MAX_PIECE}}})")
 _ASIDE = compile_when_used(r"\([^()]*\)")
@@ -46,14 +46,14 @@ _QUESTION = compile_when_used(r"[?？]\W*\Z")
 
 
 class Wording:
-    """The words of a sentence as they are compared with those of another one.
+    """The words of a sentence, prepared for comparison with another one.
 
     Attributes:
-        subject: the content words that begin the sentence before; a pronoun of this one may stand for them.
-        keys: the content words as they are compared.
-        links: the linking words ahead of each of them, and behind the last.
-        pronouns: the places ahead of which a pronoun stands.
-        openings: the places at which a phrase begins, with a function word or behind a comma.
+        subject: the content words that begin the previous sentence; a pronoun in this one may mean them.
+        keys: the content words in the form that is compared.
+        links: the linking words before each of them, and after the last.
+        pronouns: the places with a pronoun before them.
+        openings: the places at which a phrase begins, with a function word or after a comma.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Wording:
         pronouns = vocabulary("pronouns", language)
         beginnings = vocabulary("beginnings", language)
         for word in sentence_words:
-            # Places count content words: all that stands between two of them has one place.
+            # Places count content words: everything between two of them has the same place.
             place = len(self.keys)
             if word.kind == "content":
                 if word.begins_clause or word.key in beginnings:
@@ -82,7 +82,7 @@ class Wording:
                 self.pronouns.add(place)
 
     def begins_phrase(self, place: int) -> bool:
-        """Whether nothing at a place says more of the word ahead of it."""
+        """Whether nothing at a place says more about the word before it."""
         return place in {0, len(self.keys)} or place in self.openings
 
 
@@ -90,10 +90,10 @@ class Sentence(NamedTuple):
     """A sentence of a source.
 
     Attributes:
-        passage: where it stands.
+        passage: where it is.
         words: its words.
         keys: what its content words are compared by.
-        subject: the content words that begin the sentence before.
+        subject: the content words that begin the previous sentence.
     """
 
     passage: Passage
@@ -104,7 +104,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Sources:
-    """The sentences that can bear out a claim, and where their words stand.
+    """The sentences that can support a claim, and where their words are.
 
     Attributes:
         language: the language of the case.
@@ -123,20 +123,20 @@ class Sources:
 
         Args:
             claim_words: the words of the claim.
-            known_keys: what the reader knows that it speaks of: the content words of query and response.
-            asked_keys: the words of the query that the sources have: a sentence with all of them may say what
-                nobody knows ahead of the claim, such as its subject. None: no sentence may.
+            known_keys: what the reader knows it is about: the content words of query and response.
+            asked_keys: the words of the query that the sources have: a sentence with all of them may say
+                something new before the claim, such as its subject. None: no sentence may.
         """
         keys = keys_of(claim_words)
         claim_keys = set(keys)
         if len(keys) < MIN_WORDS or not claim_keys <= self.places.keys():
-            return []  # there is a word that no source has
+            return []  # a word is in no source
         limits_ahead, limits_anywhere = qualifiers(self.language), limits(self.language)
         claim = Wording(claim_words, self.language)
         for sentence in self._candidates(keys):
             sentence_keys = {*sentence.keys, *sentence.subject}
             if not claim_keys <= sentence_keys:
-                continue  # a word is missing for which no pronoun can stand
+                continue  # a word is missing that no pronoun can replace
             wording = Wording(sentence.words, self.language, sentence.subject)
             # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
             is_asked_for = asked_keys is not None and 0 in claim.pronouns and asked_keys <= sentence_keys
@@ -144,7 +144,7 @@ class Sources:
                 ahead, behind = wording.keys[:start], wording.keys[end:]
                 # What limits or denies the sentence must be in the claim.
                 is_limited = not limits_ahead.isdisjoint(ahead) or not limits_anywhere.isdisjoint(behind)
-                # "In 2019 it opened" is not "It opened": a number ahead is no subject.
+                # "In 2019 it opened" is not "It opened": a number in front is not a subject.
                 has_number = any(key.lstrip("-")[0].isdigit() for key in ahead if key != "-")
                 is_subject = is_asked_for and len(ahead) <= MAX_SUBJECT and not has_number
                 if not is_limited and (is_subject or known_keys.issuperset(ahead)):
@@ -152,7 +152,7 @@ class Sources:
         return []
 
     def nearest(self, keys: Sequence[str]) -> tuple[list[Sentence], float]:
-        """The sentence that is most like a claim with these keys; how much of it the sources have, 0 to 1.
+        """Return the sentence most like a claim with these keys; how much of it the sources have, 0 to 1.
 
         The sentence is returned in a list, which is [] if no sentence has any of the keys.
         """
@@ -160,22 +160,24 @@ class Sources:
         n_nearest = 0
         for sentence in self._candidates(keys):
             n_common = LCSseq.similarity(keys, sentence.keys)
-            # Of two that are as near, the one with the rarer words, which comes first.
+            # Of two equally near ones, the one with the rarer words, which comes first.
             if n_common > n_nearest:
                 nearest, n_nearest = [sentence], n_common
         if not nearest:
             return [], 0.0
         foreign = [key for key in keys if key not in self.places]
-        # That a word stands anywhere counts twice: so people's labels are ranked best.
+        # A word that is anywhere counts twice: this ranks people's labels best.
         rank = (n_nearest + 2 * (len(keys) - len(foreign))) / (3 * len(keys))
         if any(key[0].isdigit() for key in foreign):
             rank *= FOREIGN_NUMBER
         return nearest, rank
 
     def _candidates(self, keys: Sequence[str]) -> list[Sentence]:
-        """The sentences that share most with a claim; a rare word counts more than others."""
+        """Return the sentences that share most with a claim; a rare word counts more than others."""
         weights: defaultdict[int, float] = defaultdict(float)
-        for key in dict.fromkeys(keys):  # in their order, so that ties fall the same in every process
+        for key in dict.fromkeys(
+            keys
+        ):  # in their order, so that ties are broken the same way in every process
             places = self.places.get(key)
             if places:
                 weight = 1 / len(places)
@@ -187,10 +189,10 @@ class Sources:
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
-    """Read the sentences that can bear out a response.
+    """Read the sentences that can support a response.
 
-    Each is read as it stands and, with an aside in brackets, without that; and each knows the subject of the
-    sentence before it in its document, for which a pronoun may stand.
+    Each is read as it is and, if it has an aside in brackets, without that. Each knows the subject of the
+    previous sentence in its document, which a pronoun may mean.
     """
     language = language_of((response, *documents))
     source_sentences: list[Sentence] = []
@@ -210,7 +212,7 @@ def read_sources(documents: Sequence[str], response: str) -> Sources:
                     for key in set(keys):
                         places[key].append(number)
                     source_sentences.append(Sentence(passage, text_words, keys, subject))
-            # Of the last reading: an aside is not what the sentence is about.
+            # From the last reading: an aside is not what the sentence is about.
             subject = _subject_of(source_sentences[-1].words)
     return Sources(language, source_sentences, places)
 
@@ -223,7 +225,7 @@ def _states_nothing(sentence: str) -> bool:
 
 
 def _pieces_of(sentence: Span) -> list[Span]:
-    """A sentence, or the parts of a long one: a megabyte without a full stop costs what others do."""
+    """Return a sentence, or the parts of a long one, so that a megabyte without a full stop costs no more."""
     if len(sentence.text) <= MAX_PIECE:
         return [sentence]
     pieces: list[Span] = []
@@ -234,7 +236,7 @@ def _pieces_of(sentence: Span) -> list[Span]:
 
 
 def _subject_of(sentence_words: Sequence[Word]) -> list[str]:
-    """The content words that begin a sentence, for which a pronoun in the next one may stand.
+    """Return the content words that begin a sentence, which a pronoun in the next one may mean.
 
     They end at the first linking word: of "Museum of Art opened" only "museum" counts, and of "To the mayor"
     nothing does.
@@ -249,7 +251,7 @@ def _subject_of(sentence_words: Sequence[Word]) -> list[str]:
 
 
 def _readings_of(text: str, language: Language) -> list[str]:
-    """A sentence as it stands, and without what stands in brackets, unless that limits the rest.
+    """Return a sentence as it is, and without what is in brackets, unless that limits the rest.
 
     "It opened (in May) at 9." -> itself and "It opened   at 9."; "It opens (not in May) at 9." -> itself.
     """
@@ -260,7 +262,7 @@ def _readings_of(text: str, language: Language) -> list[str]:
 
 
 def as_compared(sentence: str) -> str:
-    """A sentence without what says nothing in it: the number of a list, the markers of citations."""
+    """Return a sentence without what says nothing in it: the number of a list, citation markers."""
     return _LIST_NUMBER.sub("", without_citations(sentence))
 
 
@@ -269,13 +271,13 @@ def _matches(
 ) -> Iterator[tuple[int, int]]:
     """Yield where the content words of a claim begin and end in a sentence.
 
-    A phrase with which the sentence begins may end the claim, and the other way round.
+    A phrase at the beginning of the sentence may end the claim, and vice versa.
     """
     for start, key in enumerate(wording.keys):
         if key == claim.keys[0] or start in wording.pronouns:
             end = _end_of_match(claim.keys, claim.links, wording, start, limits_ahead)
-            # It begins with a phrase of its own, which no "of" leads to. What stands ahead can be named by a
-            # pronoun, or by the clause before.
+            # It begins with its own phrase, which no "of" leads to. A pronoun, or the clause before, can name
+            # what comes first.
             begins_phrase = wording.begins_phrase(start) and wording.links[start] <= claim.links[0]
             if end is not None and (begins_phrase or takes_subject or 0 in claim.pronouns):
                 yield start, end
@@ -291,17 +293,17 @@ def _matches(
 def _end_of_match(
     keys: Sequence[str], links: Sequence[set[str]], wording: Wording, start: int, limits_ahead: frozenset[str]
 ) -> int | None:
-    """Where the words of a claim end that begin at a place of a sentence; None if they do not stand there.
+    """Return where a claim's words end that begin at a place of a sentence; None if they are not there.
 
-    One difference is fine: a word of the sentence that the claim leaves out, or a pronoun of it for which the
-    claim names what the sentence before begins with.
+    One difference is fine: a word of the sentence that the claim leaves out, or a pronoun in it that the
+    claim replaces with the beginning of the previous sentence.
 
     Args:
         keys: the content words of the claim.
-        links: the linking words ahead of each of them, and behind the last.
+        links: the linking words before each of them, and after the last.
         wording: the sentence.
         start: the place of its first word that is compared.
-        limits_ahead: words that say less of what follows them, such as "only": none of them may be left out.
+        limits_ahead: words that limit what follows them, such as "only": none of them may be left out.
     """
     claim_place, place = 0, start
     lacks_link = lacks_word = names_subject = False
@@ -309,7 +311,7 @@ def _end_of_match(
         # A slice, because the sentence may end first.
         if wording.keys[place : place + 1] == [keys[claim_place]]:
             claim_links, source_links = links[claim_place], wording.links[place]
-            # Linking words are only left out or added, and none takes another's place.
+            # Linking words are only left out or added, and none replaces another.
             if not (claim_links <= source_links or source_links <= claim_links):
                 return None
             lacks_link = lacks_link or not source_links <= claim_links
@@ -334,9 +336,9 @@ def _end_of_match(
 
 
 def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int:
-    """How many keys, from the first on, name what a pronoun at a place stands for; 0 if they do not.
+    """Return how many keys, from the first on, name what a pronoun at a place means; 0 if they do not.
 
-    Of "city museum opens" 2 behind a sentence that begins with "The city museum", if this one is "It opens".
+    It is 2 for "city museum opens", if this sentence is "It opens" after one that begins "The city museum".
     """
     if place not in wording.pronouns:
         return 0
@@ -344,7 +346,7 @@ def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int
     for start in range(len(wording.subject)):
         for end in range(start + 1, len(wording.subject) + 1):
             subject_keys = wording.subject[start:end]
-            # The sentence goes on as the claim does, or two subjects that begin alike would do.
+            # The sentence continues like the claim, or two subjects that begin alike would match.
             expected_keys = [*subject_keys, *next_keys]
             if expected_keys == keys[: len(expected_keys)]:
                 return len(subject_keys)
@@ -352,7 +354,7 @@ def _length_of_subject(keys: Sequence[str], wording: Wording, place: int) -> int
 
 
 def _may_be_left_out(wording: Wording, place: int, limits_ahead: frozenset[str]) -> bool:
-    """Whether a claim may lack a word: no number, no sign, and none that "of", "for" or the like leads to."""
+    """Whether a claim may lack a word: not a number, a symbol, or one that "of" or the like leads to."""
     if place == len(wording.keys) or wording.links[place]:
         return False
     key = wording.keys[place]

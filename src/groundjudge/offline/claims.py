@@ -16,17 +16,17 @@ from groundjudge.text.sentences import sentences
 from groundjudge.text.words import Language, Word, words
 
 Finding: TypeAlias = Literal["backed", "undecided", "refuted", "claims nothing"]
-"""What is known of a sentence; "refuted" is a refusal ("not mentioned") of what the sources do mention."""
+"""What is known about a sentence; "refuted" is a refusal ("not mentioned") of what the sources do mention."""
 
 MAX_OTHERS = 2
-"""Words besides talk in a question back, a heading or a greeting; with more it also tells something."""
+"""Words other than talk in a question back, a heading or a greeting; with more it also says something."""
 
 MAX_CONJUNCTION = 3
 """Letters of a word that joins a clause to the one before it, in any language: y, und, and, ale."""
 
-# Above every usual threshold: what is backed passes, and the rest of the range only ranks.
+# Above every usual threshold: what is supported passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
-"""The score of a sentence whose words all stand in the source, each in another form; 1.0 if none does."""
+"""The score of a sentence whose words are all in the source, each in another form; 1.0 if none is."""
 
 _ASKS_OR_ANNOUNCES = compile_when_used(r"[?？:：]\W*\Z|\A\s*#+\s")
 _ASKS = compile_when_used("[?？]")
@@ -34,14 +34,14 @@ _ASKS = compile_when_used("[?？]")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence, and what the sources have of it.
+    """A sentence, and what the sources say about it.
 
     Attributes:
         sentence: its text.
-        finding: what is known of it.
+        finding: what is known about it.
         score: how literally the sources say it, .8 to 1; otherwise how much of it they have, 0 to 1.
         passages: the sentences that say it, one for each of its clauses; or the one that is most like it.
-        missing: the words that the latter lacks; of a refusal, those that it has.
+        missing: the words that the latter lacks; for a refusal, those that it has.
     """
 
     sentence: str
@@ -58,7 +58,7 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
         text: the text.
         sources: the sources.
         query: what the text answers.
-        compared_text: the text with blanks for what says nothing in it; "" if it says all.
+        compared_text: the text with spaces for what says nothing in it; "" if there is no such part.
     """
     cut_sentences = sentences(text)
     compared_text = compared_text or text
@@ -103,11 +103,11 @@ class _Reader:
         self._known = query_keys | text_keys | self._vocabulary("openers")
 
     def read(self, sentence: str, sentence_words: Sequence[Word]) -> Claim:
-        """Find out what the sources say of a sentence.
+        """Find out what the sources say about a sentence.
 
         Args:
             sentence: its text.
-            sentence_words: its words, and ahead of them those of a "Yes." that opens it.
+            sentence_words: its words, preceded by those of a "Yes." that opens it.
         """
         openers, statement = self.split_openers(sentence_words)
         statement_keys = keys_of(statement)
@@ -115,14 +115,14 @@ class _Reader:
         other_keys = keys - self._stating_nothing
         asks_or_announces = _ASKS_OR_ANNOUNCES.search(as_compared(sentence)) is not None
         is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
-        # "It is free" tells something of its subject in words that are otherwise of conversation.
-        tells = bool(sentence_words) and sentence_words[0].key in self._vocabulary("subjects")
-        if (asks_or_announces and is_short) or (not tells and self._is_talk(keys, other_keys)):
+        # "It is free" says something about its subject in words that otherwise belong to conversation.
+        says_something = bool(sentence_words) and sentence_words[0].key in self._vocabulary("subjects")
+        if (asks_or_announces and is_short) or (not says_something and self._is_talk(keys, other_keys)):
             return Claim(sentence, "claims nothing")
         places = self._sources.places
         foreign = [word for word in statement if word.kind == "content" and word.key not in places]
         backing: list[Sentence] = []
-        # As a whole first: "bread and butter" are no two clauses.
+        # As a whole first: "bread and butter" is not two clauses.
         if not foreign:
             backing = self._sources.find(statement, self._known, self._asked)
         if not backing and all(map(_may_join_clauses, foreign)):
@@ -138,7 +138,7 @@ class _Reader:
         return Claim(sentence, "undecided", rank, _passages_of(nearest), tuple(dict.fromkeys(missing)))
 
     def split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
-        """The words that only open a statement, and the rest: "Yes, we are open" -> "Yes", "we are open"."""
+        """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""
         for number, word in enumerate(sentence_words):
             if word.key not in self._vocabulary("openers"):
                 return sentence_words[:number], sentence_words[number:]
@@ -147,18 +147,18 @@ class _Reader:
     def _find_clauses(self, statement: Sequence[Word]) -> list[Sentence]:
         """Find a sentence for each clause of a compound one; [] unless all are found.
 
-        Ahead of a clause, its sentence must say nothing but what the first clause names: a clause takes its
-        subject from the one before it.
+        Before a clause, its sentence must say only what the first clause names: a clause takes its subject
+        from the one before it.
         """
         clauses = _clauses_of(statement)
         if not clauses or not self._vocabulary("conditions").isdisjoint(keys_of(statement)):
-            return []  # a condition holds for the clause beside it, and for no other
+            return []  # a condition applies to the clause next to it only
         known_keys = frozenset(keys_of(clauses[0]))
         backing: list[Sentence] = []
         for clause in clauses:
             clause_backing = self._sources.find(clause, known_keys, None)
             first = clause[0]
-            # Only "and" and "und" are known as such: a word that may join clauses is tried without.
+            # Only "and" and "und" are known as such: any other word that may join clauses is dropped to try.
             may_be_left_out = _may_join_clauses(first) and first.key not in self._negations
             if not clause_backing and backing and may_be_left_out:
                 clause_backing = self._sources.find(clause[1:], known_keys, None)
@@ -168,38 +168,38 @@ class _Reader:
         return backing
 
     def _agrees(self, openers: Sequence[str], keys: Sequence[str], backing: Sequence[Sentence]) -> bool:
-        """Whether a yes or no ahead of a claim agrees with it.
+        """Whether a yes or no before a claim agrees with it.
 
-        It answers the query: then the sentence that bears out the claim must speak of all that is asked, and
-        only "no" goes with a negation.
+        It answers the query: then the sentence that supports the claim must be about everything that is
+        asked, and only "no" goes with a negation.
         """
         agrees = not self._vocabulary("agreement").isdisjoint(openers)
         denies = not self._vocabulary("no").isdisjoint(openers)
         if not self._is_question or not (agrees or denies):
             return True
-        # "Yes" to a question of which the sentence says nothing would confirm what nobody knows.
+        # "Yes" to a question that the sentence says nothing about would confirm something unknown.
         is_negated = not self._negations.isdisjoint(keys)
         return agrees is not denies and is_negated is denies and self._question_keys <= _keys_of_all(backing)
 
     def _is_talk(self, keys: frozenset[str], other_keys: frozenset[str]) -> bool:
-        """Whether a sentence is made of words of conversation alone, as "Thanks!" is.
+        """Whether a sentence consists only of words of conversation, like "Thanks!".
 
-        A word that answers a question claims something: "Yes.", and "Of course!" to a question. Beside a
+        A word that answers a question claims something: "Yes.", and "Of course!" to a question. Next to a
         greeting a few others are fine if no source has them and nothing is denied: "Sorry for the delay!"
 
         Args:
             keys: the words of the sentence.
-            other_keys: those that are not of conversation.
+            other_keys: those that are not words of conversation.
         """
         greets = not self._greetings.isdisjoint(keys)
         answers = self._vocabulary("yes no")
         if self._is_question and (self._asked or not greets):
-            # "Of course, happy to help" agrees to help otherwise.
+            # Otherwise "Of course, happy to help" agrees to help.
             answers = self._vocabulary("yes no agreement")
         if not answers.isdisjoint(keys):
             return False
         if not other_keys:
-            # "Free." alone is a statement, as "Feel free to ask." is none.
+            # "Free." alone is a statement, but "Feel free to ask." is not.
             is_one_word = len(keys - self._negations) == 1
             agrees = not self._vocabulary("agreement").isdisjoint(keys)
             return not self._talk.isdisjoint(keys) and (greets or agrees or not is_one_word)
@@ -209,8 +209,8 @@ class _Reader:
     def _is_refusal(self, keys: Sequence[str]) -> bool:
         """Whether a sentence says that the sources do not say something.
 
-        It denies something of the sources, or has a word of saying beside a negation, with nothing between
-        them but words of conversation: "I do not have any information".
+        It denies something about the sources, or has a word of saying next to a negation, with only words of
+        conversation between them: "I do not have any information".
         """
         if self._negations.isdisjoint(keys):
             return False
@@ -229,7 +229,7 @@ class _Reader:
         return not self._vocabulary("sources").isdisjoint(keys)
 
     def _read_refusal(self, sentence: str, statement: Sequence[Word]) -> Claim:
-        """A refusal claims nothing where no source has a word of what is said to be missing."""
+        """Read a refusal: it claims nothing if no source has a word of what is said to be missing."""
         about_sources = self._vocabulary("saying") | self._vocabulary("sources") | self._stating_nothing
         missing = frozenset(keys_of(statement)) - about_sources
         words_in_sources = {
@@ -255,7 +255,7 @@ def _passages_of(source_sentences: Sequence[Sentence]) -> tuple[Passage, ...]:
 
 
 def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> float:
-    """The score of a claim that the sources bear out: how many of its words stand there as they are."""
+    """Return the score of a supported claim: how many of its words are in the sources unchanged."""
     claim_texts = [word.text.casefold() for word in statement]
     source_texts: list[str] = []
     for sentence in backing:
@@ -265,19 +265,19 @@ def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> floa
 
 
 def _may_join_clauses(word: Word) -> bool:
-    """Whether a clause may begin with a word that no source has."""
+    """Whether a clause may begin with a word that is in no source."""
     return len(word.text) <= MAX_CONJUNCTION and word.text.islower()
 
 
 def _clauses_of(claim_words: Sequence[Word]) -> list[list[Word]]:
-    """The clauses of a sentence, which commas, semicolons and "and" separate; [] if there is only one.
+    """Return the clauses of a sentence, separated by commas, semicolons and "and"; [] if there is only one.
 
     As words: "We open at 9 and sell tea" -> "We open at 9", "and sell tea".
     """
     clauses: list[list[Word]] = [[]]
     has_content = False
     for word in claim_words:
-        # What has no content word yet goes on.
+        # A clause without a content word goes on.
         if has_content and (word.begins_clause or word.text.casefold() in {"and", "und"}):
             clauses.append([])
             has_content = False

@@ -1,4 +1,4 @@
-"""The offline judge as a model: it answers a request from the request's case, and calls no language model."""
+"""The offline judge as a model: it answers from the request's case, and calls no language model."""
 
 from __future__ import annotations
 
@@ -32,45 +32,45 @@ LIMITS = (
 )
 
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
-"""The fields of a case that can back a response."""
+"""The fields of a case that can support a response."""
 
 STATES_NOTHING = 0.9
-"""The score of a response that claims nothing, where a judge has no value for that: a greeting is fine."""
+"""The score of a response that claims nothing, if a judge has no value for that: a greeting is fine."""
 
 HIGHEST_UNDECIDED = 0.6
-"""What is not decided scores at most this, and less than the threshold: .8 is the least that is backed."""
+"""Undecided claims score at most this, and less than the threshold: supported ones score at least .8."""
 
 BELOW = 0.9
-"""How near to the threshold a claim comes whose words are all found, but not one after the other."""
+"""How near the threshold a claim gets if its words are all found, but not one after the other."""
 
 MAX_SHOWN = 160
-"""Characters of a text that a reason shows."""
+"""How many characters of a text a reason shows."""
 
 NOTHING_STATED = "It states nothing that could be looked up."
 
 MAX_NAMED = 3
-"""Sentences, and missing words of each, that a reason names."""
+"""How many sentences, and missing words of each, a reason names."""
 
 
 @dataclass(frozen=True)
 class OfflineModel:
-    """Looks the sentences of a response up in its sources."""
+    """Look the sentences of a response up in its sources."""
 
     name: str = "offline"
     never_waits: ClassVar[bool] = True
 
     @property
     def limits(self) -> str:
-        """What a result of it is to be read with."""
+        """A caveat to read with its results."""
         return LIMITS
 
     @property
     def identity(self) -> str:
-        """The name and the version of the library, which decide on its replies."""
+        """The name and the version of the library, which determine its replies."""
         return f"{self.name} {__version__}"
 
     def check_rubric(self, rubric: Rubric) -> None:
-        """Make sure that a rubric judges whether a response is grounded, and shows in what.
+        """Make sure that a rubric judges whether a response is grounded, and shows the source.
 
         Raises:
             ModelError: `offline_cannot_judge`.
@@ -102,17 +102,17 @@ class OfflineModel:
             reading = _read_response(rubric, case, claims, texts, request.sentences)
             is_decided = all(claim.finding in {"backed", "claims nothing"} for claim in claims)
         limits = f"({LIMITS})"
-        if rubric.format.parts_are_sentences:  # a scorecard has no place for a reason beside its quotes
+        if rubric.format.parts_are_sentences:  # a scorecard has no place for a reason next to its quotes
             limits = f"{reading.reason} {limits}"
         return Reply(rubric.write(reading), warnings=() if is_decided else (NOT_DECIDED,), limits=limits)
 
 
 def _source_texts(rubric: Rubric, case: Case) -> list[str]:
-    """The texts that have to back the response: the first of these that the prompt shows and the case has."""
+    """Return the texts that must support the response: the first that the prompt shows and the case has."""
     # In the prompt's order: texts are numbered in the reason, and the same in every process.
     fields = [prompt_input.field for prompt_input in rubric.inputs]
-    # A judge with a level for "nothing to ground" falls back on the query where the context is empty; any
-    # other has nothing that could back a response then.
+    # A judge with a level for "nothing to ground" falls back on the query if the context is empty; any other
+    # then has nothing that could support a response.
     judged_like = rubric
     like = rubric.prompt.front_matter.offline
     if like is not None and not case.context:
@@ -142,7 +142,7 @@ def _read_response(
     texts: Sequence[str],
     sentences: Sentences | None,
 ) -> Reading:
-    """What is said of a response: it is worth as much as the sentence with the lowest score."""
+    """Judge a response: its score is that of the sentence with the lowest score."""
     real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
     value: float | None = None
     label = rubric.scale.without_score or ""
@@ -180,25 +180,25 @@ def _numbered_part(
     number: int,
     starts: Sequence[tuple[int, int]],
 ) -> PartReading:
-    """A sentence with its value, and the numbers of the sentences of the source as its evidence.
+    """Return a sentence with its value, and the numbers of the source's sentences as its evidence.
 
     Args:
-        rubric: the judge's.
-        claim: what was found of the sentence.
+        rubric: the judge's rubric.
+        claim: what was found for the sentence.
         texts: the source.
-        number: that of the sentence.
+        number: the number of the sentence.
         starts: the document and the beginning of each sentence of the source.
     """
     part = _sentence_part(rubric, claim, texts)
     sources: list[int] = []
     if part.quotes:
-        # A passage is a sentence, or lies in one.
+        # A passage is a sentence or part of one.
         sources = [bisect_right(starts, passage[:2]) for passage in claim.passages]
     return replace(part, quotes=(), number=number, sources=tuple(sources))
 
 
 def _sentence_part(rubric: Rubric, claim: Claim, texts: Sequence[str]) -> PartReading:
-    """A sentence with its value, and the sentences of the source that say it or are most like it."""
+    """Return a sentence with its value, and the source's sentences that say it or are most like it."""
     if claim.finding == "claims nothing":
         return PartReading(
             claim.sentence, None, _finding_of(claim, texts), (), rubric.scale.without_score or ""
@@ -211,10 +211,10 @@ def _sentence_part(rubric: Rubric, claim: Claim, texts: Sequence[str]) -> PartRe
 
 
 def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:
-    """How much of the reference stands in the returned passage, and how much of the passage in the reference.
+    """Measure how much of the reference is in the returned passage, and how much of this in the reference.
 
-    A sentence of the reference that is not found counts as missing, which recall can bear; a passage with one
-    that is not found does not pass.
+    A sentence of the reference that is not found counts as missing, which only lowers recall; a passage with
+    a sentence that is not found does not pass.
     """
     passage = [case.response_text]
     facts = read_claims(case.reference or "", read_sources(passage, case.reference or ""))
@@ -239,27 +239,27 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
 
 
 def _score_of(rubric: Rubric, claim: Claim) -> float:
-    """The score of a claim: what is not decided stays below the threshold, by how much of it was found."""
+    """Return the score of a claim: undecided ones stay below the threshold, by how much of them was found."""
     score = claim.score
     if claim.finding != "backed":
         score *= min(BELOW * rubric.threshold, HIGHEST_UNDECIDED)
-    # Cut and not rounded: .499 would become .5, and pass.
+    # Cut, not rounded: .499 would become .5, and pass.
     return math.floor(round(score * 100, DIGITS)) / 100
 
 
 def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
-    """The value of a claim on the judge's scale and its label, rounded away from the threshold."""
+    """Return the value of a claim on the judge's scale and its label, rounded away from the threshold."""
     scale, score, is_backed = rubric.scale, _score_of(rubric, claim), claim.finding == "backed"
     if scale.choices:
         scores = {label: choice for label, choice in scale.choices.items() if choice is not None}
         below = {label: choice for label, choice in scores.items() if choice < rubric.threshold}
         if below and not is_backed:  # the nearest label could be one that passes
             scores = below
-        # Of two that are as near, the worse one.
+        # Of two equally near ones, the worse one.
         label = min(scores, key=lambda label: (abs(scores[label] - score), scores[label]))
         return scores[label], label
     value = round(scale.worst + score * (scale.best - scale.worst), DIGITS)
-    # Away from the threshold: up on a rising scale if it is backed.
+    # Away from the threshold: up on a rising scale if it is supported.
     step = 1 if is_backed is (scale.best > scale.worst) else -1
     if scale.integer:
         value = float(math.ceil(value) if step > 0 else math.floor(value))
@@ -269,7 +269,7 @@ def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
 
 
 def _shares_of(rubric: Rubric, value: float, score: float) -> str:
-    """Shares of the value and of an end of the scale whose mean is the score; "" where none are stated."""
+    """Return shares of the value and of an end of the scale that average to the score; "" for no shares."""
     scale = rubric.scale
     if rubric.weighted != "stated" or scale.choices or not is_weighable(scale):
         return ""
@@ -284,15 +284,15 @@ def _shares_of(rubric: Rubric, value: float, score: float) -> str:
 
 
 def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
-    """What was found: of the sentences that are not decided, or else of all."""
+    """Say what was found: for the undecided sentences, or else for all."""
     real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
-    # What has to be looked at comes first, and what is fine is only named where nothing else is.
+    # What needs a look comes first; what is fine is named only if there is nothing else.
     worst_claims = [claim for claim in real_claims if claim.finding != "backed"] or real_claims
     return " ".join(_finding_of(claim, texts) for claim in worst_claims[:MAX_NAMED]) or NOTHING_STATED
 
 
 def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
-    """What was found of a sentence, and where; texts are counted from 1 as in the prompts."""
+    """Say what was found for a sentence, and where; texts are counted from 1 as in the prompts."""
     if claim.finding == "claims nothing":
         return NOTHING_STATED
     places: list[str] = []
@@ -311,6 +311,6 @@ def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    """A text on one line in quotation marks, cut if it is long."""
+    """Return a text on one line in quotation marks, cut if it is long."""
     text = " ".join(text.split())
     return f"“{text}”" if len(text) <= MAX_SHOWN else f"“{text[: MAX_SHOWN - 1]}…”"

@@ -1,4 +1,4 @@
-"""From a name to the offline judge as a model."""
+"""Find the offline judge, as a model, by its name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from groundjudge.rubric.model import Model
 
 
 def find_model(candidate: object, client: object, options: Mapping[str, Any]) -> Model | None:
-    """Return the offline judge if that is its name; None of anything else, and of a name with a client.
+    """Return the offline judge if that is its name; None for anything else, and for a name with a client.
 
     Raises:
-        ModelError: `unknown_model`: there are options.
+        ModelError: `unknown_model`: options were passed.
     """
     if not isinstance(candidate, str) or candidate != "offline" or client is not None:
         return None

@@ -1,4 +1,4 @@
-"""The words of English and German that are more, or less, than content: what words.json calls them."""
+"""The English and German words that are more, or less, than content, under their names in words.json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groundjudge.text.words import Language, Word, words
 
 
 def keys_of(sentence_words: Sequence[Word]) -> list[str]:
-    """What the content words of a sentence are compared by, such as stems: of "The shops" that of "shops"."""
+    """Return the keys by which content words are compared, such as stems: for "The shops" that of "shops"."""
     return [word.key for word in sentence_words if word.kind == "content"]
 
 
@@ -25,7 +25,7 @@ def _read_tables() -> Mapping[str, Sequence[str]]:
 
 @cache
 def vocabulary(names: str, language: Language) -> frozenset[str]:
-    """The keys of the words that have any of some names in words.json, as texts of a language have them."""
+    """Return the keys of the words under any of these names in words.json, as in texts of a language."""
     terms: list[str] = []
     for name in names.split():
         terms.extend(_read_tables()[name])
@@ -34,18 +34,18 @@ def vocabulary(names: str, language: Language) -> frozenset[str]:
 
 @cache
 def negations(language: Language) -> frozenset[str]:
-    """The keys of the negations of many languages."""
+    """Return the keys of the negations of many languages."""
     # "cannot" is read as "can not".
     return frozenset(keys_of(words(" ".join(NEGATIONS - {"cannot"}), language)))
 
 
 @cache
 def limits(language: Language) -> frozenset[str]:
-    """The keys of the words that limit or deny a sentence, wherever they stand in it."""
+    """Return the keys of the words that limit or deny a sentence, no matter where they are in it."""
     return vocabulary("limits", language) | negations(language)
 
 
 @cache
 def qualifiers(language: Language) -> frozenset[str]:
-    """The keys of the words that limit or deny what follows them."""
+    """Return the keys of the words that limit or deny what follows them."""
     return vocabulary("qualifiers", language) | limits(language)

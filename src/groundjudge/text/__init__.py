@@ -1,1 +1,1 @@
-"""What knows languages: sentences, words, numbers and negations."""
+"""Language-aware reading of texts: sentences, words, numbers and negations."""

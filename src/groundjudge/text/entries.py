@@ -13,7 +13,7 @@ MAX_ENTRY = 300
 """Characters of an entry that is not cut any further, unless it is a list of lists or mappings."""
 
 MAX_DEPTH = 5
-"""How deeply entries are cut; each step reads the text once more."""
+"""How deeply entries are cut; each level reads the text again."""
 
 DECODER = json.JSONDecoder()
 BLANKS = compile_when_used(r"\s*+")
@@ -28,7 +28,7 @@ def entry_starts(text: str) -> list[int]:
     start = _skip_blanks(text, 0)
     if not text.startswith(("[", "{"), start):
         return []
-    # Deeply nested JSON, or numbers of thousands of digits, have no entries that anybody could name.
+    # Deeply nested JSON, or numbers of thousands of digits, have no entries that anyone could name.
     with suppress(ValueError, RecursionError):
         json.loads(text)  # the steps through it rely on valid JSON
         return list(_starts_in(text, start, 1))
@@ -42,7 +42,7 @@ def _starts_in(text: str, start: int, depth: int, start_with_key: int | None = N
         text: the JSON.
         start: where the list or mapping begins.
         depth: how many lists and mappings it is in, itself included.
-        start_with_key: where its first entry begins, if that is ahead of the list: with the key that leads to
+        start_with_key: where its first entry begins, if that is before the list: with the key that leads to
             it. `{"cancelled": [[1], [2]]}` has the entries `"cancelled": [[1]` and `[2]`: the key says what
             the rows are.
     """
@@ -67,8 +67,8 @@ def _starts_in(text: str, start: int, depth: int, start_with_key: int | None = N
             position = _skip_blanks(text, position + 1)
 
 
-def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  whatever JSON can hold
-    """Whether the entries of a value count, and not the value as a whole: rows, and what is long.
+def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  any JSON
+    """Whether the entries of a value count instead of the whole value: for rows and long values.
 
     Args:
         value: the value.
@@ -82,6 +82,6 @@ def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  whatever JSON can
 
 
 def _skip_blanks(text: str, position: int) -> int:
-    """Return the first place from a position on where no white space stands."""
+    """Return the first place from a position on that is not white space."""
     blanks = BLANKS.match(text, position)
     return blanks.end() if blanks else position

@@ -10,16 +10,16 @@ UNSPACED = (
 
 
 def fold_case(text: str) -> str:
-    """A text in small letters that is as long as it was, so that places in it stay true.
+    """Return a text in small letters with the same length, so that places in it stay valid.
 
-    What a pattern matches in it is a key of a table as it stands. What a pattern that ignores case matches
-    may be none: it takes the long s of "Auguſt" for an s, and the dotless i of "Aprıl" for an i.
+    A pattern's matches in it can be looked up in a table directly. The matches of a pattern that ignores case
+    may not be in the table: it treats the long s of "Auguſt" as an s, and the dotless i of "Aprıl" as an i.
     """
     folded = text.casefold()
     if len(folded) == len(text):  # no letter becomes less than one
         return folded
-    signs: list[str] = []
-    for sign in text:
-        small = sign.casefold()
-        signs.append(small if len(small) == 1 else sign)
-    return "".join(signs)
+    characters: list[str] = []
+    for character in text:
+        small = character.casefold()
+        characters.append(small if len(small) == 1 else character)
+    return "".join(characters)

@@ -1,4 +1,4 @@
-"""Negations of many languages, and where they stand in a text."""
+"""Negations of many languages, and where they are in a text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ingen değil yok не нет ни без никогда никто ничего 
 دون לא אין בלי نیست نه
 """
 NEGATIONS = frozenset(_NEGATIONS.split())
-"""Negations that are words of their own; of the two parts of a French one, the second."""
+"""Negations that are separate words; for a French one in two parts, the second."""
 
 # Negations in Chinese.
-_NEGATION_SIGN = compile_when_used(
+_NEGATION_CHARACTER = compile_when_used(
     r"""
     未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿禁]  # not in 不但, 未来, 无论
   | (?<![南北东東西是])非(?![常洲])  # 非常 is "very", 非洲 is Africa, 是非 right and wrong
@@ -34,7 +34,7 @@ _PORTUGUESE = compile_when_used(r"\b(?:[a-zà-ü]*[ãõ][a-z]*|uma?|em|aos?|às?
 
 
 def negated_at(text: str) -> list[int]:
-    """Where the negations of a text begin, in no order: not, n't, kein, jamais, sin, não, 不 and the like."""
+    """Return where a text's negations begin, unordered: not, n't, kein, jamais, sin, não, 不 and the like."""
     negations = NEGATIONS
     if _PORTUGUESE.search(text):
         negations = NEGATIONS - {"no"}  # "no" is "in the" there
@@ -44,6 +44,6 @@ def negated_at(text: str) -> list[int]:
         if word in negations or word.endswith(("n't", "n’t")):
             starts.append(match.start())
     if not text.isascii():
-        for sign in _NEGATION_SIGN.finditer(text):
-            starts.append(sign.start())
+        for match in _NEGATION_CHARACTER.finditer(text):
+            starts.append(match.start())
     return starts

@@ -26,7 +26,7 @@ _POWERS = """
 
 
 def _parse_table(rows: str) -> dict[str, int]:
-    """The numbers of words, from rows of a number and its words."""
+    """Return the numbers of words, from rows of a number and its words."""
     numbers_by_word: dict[str, int] = {}
     for row in rows.split(";"):
         number, *words = row.split()
@@ -39,11 +39,11 @@ WORDS = _parse_table(_WORDS)
 POWERS = {word: Decimal(10) ** power for word, power in _parse_table(_POWERS).items()}
 """Words that multiply the number before them."""
 ONE = frozenset(word for word, number in WORDS.items() if number == 1)
-"""Numbers only before "hundred" or behind "twenty": elsewhere they are other words too."""
+"""Numbers only before "hundred" or after "twenty": elsewhere they are other words too."""
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """The pattern of any of the words; the longest come first, as the first that matches counts."""
+    """Return the pattern of any of the words; the longest come first, because the first match counts."""
     return "|".join(sorted(words, key=len, reverse=True))
 
 
@@ -90,7 +90,7 @@ _IN_DIGITS = str.maketrans("〇零一二三四五六七八九两兩", "001234567
 
 
 class Number(NamedTuple):
-    """A number in its one spelling, and where it stands: `text[start:end]`."""
+    """A number in its one spelling, and where it is: `text[start:end]`."""
 
     value: str
     start: int
@@ -98,17 +98,17 @@ class Number(NamedTuple):
 
 
 def numbers(text: str) -> tuple[str, ...]:
-    """The numbers in a text, in order, each in one spelling: "1,000", "1.000", "١٠٠٠" are "1000".
+    """Return the numbers in a text, in order, each in one spelling: "1,000", "1.000", "١٠٠٠" are "1000".
 
-    Thousands separators go, a decimal comma becomes a point, zeros that mean nothing go, digits of
-    any script become 0-9, "two million" is "2000000", "third" is "3", "三十" is "30". A percent sign is
-    no part of a number, a minus sign is. A point before exactly three digits counts as a thousands separator.
+    Thousands separators and insignificant zeros go, a decimal comma becomes a point, digits of any script
+    become 0-9, "two million" is "2000000", "third" is "3", "三十" is "30". A minus sign is part of a number,
+    a percent sign is not. A point before exactly three digits counts as a thousands separator.
     """
     return tuple(number.value for number in numbers_at(text))
 
 
 def numbers_at(text: str) -> list[Number]:
-    """The numbers in a text, as `numbers` spells them, with their places."""
+    """Return the numbers in a text, as `numbers` spells them, with their places."""
     folded = fold_case(text)
     found_numbers: list[Number] = []
     for match in _NUMBER.finditer(folded):
@@ -117,7 +117,7 @@ def numbers_at(text: str) -> list[Number]:
 
 
 def _value_of(match: re.Match[str]) -> str:
-    """The spelling of a number that `_NUMBER` matched: of "-1.5 million" it is "-1500000"."""
+    """Return the spelling of a number that `_NUMBER` matched: for "-1.5 million" it is "-1500000"."""
     if match["digits"]:
         value = _value_of_digits(match["digits"])
     else:
@@ -132,16 +132,16 @@ def _value_of(match: re.Match[str]) -> str:
 
 
 def _value_of_digits(digits: str) -> str:
-    """The spelling of a number in digits of any script: of "1,234.50" it is "1234.5"."""
+    """Return the spelling of a number in digits of any script: for "1,234.50" it is "1234.5"."""
     ascii_digits = ""
-    for sign in digits:
-        ascii_digits += str(int(sign)) if sign.isdecimal() else sign
+    for character in digits:
+        ascii_digits += str(int(character)) if character.isdecimal() else character
     *groups, last = re.split(r"\D", ascii_digits)
     if not groups:
         return _whole_number(last)
     marks = set(re.findall(r"\D", ascii_digits))
     first = groups[0]
-    # 0.500 is a half; 1,234.567 has a second mark, which is that of the decimals.
+    # 0.500 is a half; 1,234.567 has a second mark, which begins the decimals.
     are_thousands = len(last) == 3 and 0 < len(first) <= 3 and first[0] != "0"  # noqa: PLR2004
     if are_thousands and len(marks) == 1:
         return _whole_number("".join(groups) + last)
@@ -149,20 +149,20 @@ def _value_of_digits(digits: str) -> str:
 
 
 def _whole_number(digits: str) -> str:
-    """The spelling of a number without a fraction: of "03" it is "3"."""
+    """Return the spelling of a number without a fraction: for "03" it is "3"."""
     if len(digits) == 2:  # noqa: PLR2004  the 03 of a date, not the id 0003
         return str(int(digits))
     return digits
 
 
 def _decimal(whole: str, fraction: str) -> str:
-    """The spelling of a number with a fraction, without zeros at its ends: of "05" and "50" it is "5.5"."""
+    """Return the spelling of a number with a fraction, without outer zeros: for "05" and "50" it is "5.5"."""
     whole = whole.lstrip("0") or "0"
     return f"{whole}.{fraction}".rstrip("0").rstrip(".")
 
 
 def _add_up(parts: Sequence[str]) -> str:
-    """Numbers and the powers behind them: 3, 百, 4, 十, 5 are 345; a power multiplies what is below it."""
+    """Add up numbers and their powers: 3, 百, 4, 十, 5 are 345; a power multiplies what is below it."""
     terms: list[tuple[Decimal, Decimal]] = []  # the power that each was multiplied by, and its value
     for part in parts:
         if part not in POWERS:

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
 Compiling all of the library's patterns takes longer than importing pydantic, and no program uses them all.
 """
@@ -17,7 +17,7 @@ Replacement: TypeAlias = str | Callable[[re.Match[str]], str]
 
 
 class Find(Protocol[Found_co]):
-    """A method of a pattern that looks into a text, or into a part of it."""
+    """A method of a pattern that searches a text, or a part of it."""
 
     def __call__(self, text: str, start: int = 0, end: int = sys.maxsize, /) -> Found_co:
         """Look between two indexes."""
@@ -27,7 +27,7 @@ class Find(Protocol[Found_co]):
 class LazyPattern:
     """A regular expression with the methods of `re.Pattern`; the first use of any of them compiles it.
 
-    From then on the method is that of the compiled pattern: calling one costs no call of another.
+    From then on the method is the compiled pattern's own, so a call has no extra cost.
     """
 
     def __init__(self, pattern: str, flags: int) -> None:

@@ -1,4 +1,4 @@
-"""Text for a terminal: characters that steer it, or that nobody sees, are shown and not obeyed."""
+"""Text for a terminal: characters that control it, or that are invisible, are shown, not obeyed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ STEERING = compile_when_used(
 
 
 def printable(text: str) -> str:
-    """The text with these characters escaped as in JSON, so that lines of JSON remain what they are."""
+    """Return the text with these characters escaped as in JSON, so that lines of JSON stay equivalent."""
     return STEERING.sub(_escape, text)
 
 
 def json_line(text: str, file: BinaryIO) -> bytes:
-    """A line of JSON as it is written to a file: on a terminal it is printable, elsewhere unchanged."""
+    """Return a line of JSON as it is written to a file: printable on a terminal, elsewhere unchanged."""
     if file.isatty():
         text = printable(text)
     return text.encode() + b"\n"
 
 
 def _escape(character: re.Match[str]) -> str:
-    """A character that was matched as JSON escapes it."""
+    """Return a matched character as JSON escapes it."""
     escaped = json.dumps(character[0])[1:-1]
     return escaped.replace("\x7f", "\\u007f")  # JSON leaves DEL as it is

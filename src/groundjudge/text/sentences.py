@@ -1,7 +1,7 @@
 """Cutting a text into sentences, in any script, with their places.
 
 A text is cut by its lines first: a list item, a row of a table, a heading and a line of code is one sentence
-each. Other lines are prose, which is cut behind the marks that end sentences. JSON is cut by its entries.
+each. Other lines are prose, which is cut after the marks that end sentences. JSON is cut by its entries.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ _ITEM_OR_ROW = compile_when_used(
 _CITATION = compile_when_used(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
 _LETTER_OR_DIGIT = compile_when_used(r"[^\W_]")
 
-# Characters that are searched for the word ahead of a point.
+# Characters that are searched for the word before a point.
 _MAX_WORD = 24
-# Letters of a word that may be an abbreviation: asking takes longer than all the rest.
+# Letters of a word that may be an abbreviation: looking it up takes longer than everything else.
 _MAX_ABBREVIATION = 7
 _WORD_AHEAD = compile_when_used(r"[\w.&@:/?='’-]+\Z")
 # Pairs of words, which texts share, whose answer is kept.
 _MAX_KEPT = 1 << 12
-# Letters of a word with a capital that is an abbreviation ahead of a number, in any language: "Abb. 3".
+# Letters of a capitalised word that is an abbreviation before a number, in any language: "Abb. 3".
 _MAX_BEFORE_NUMBER = 4
 
-# What closes a sentence behind its mark. Behind a blank these close a quotation or emphasis only if nothing
+# What closes a sentence after its mark. After a space these close a quotation or emphasis only if nothing
 # follows them: . "Then
 _CLOSING = r"[\"'”’»›)\]）」』】》*_]"
 _OPENS_OR_CLOSES = r"[\"'»›*_]"
-# The marker of a citation, and no link: [text](address).
+# The marker of a citation, but not a link: [text](address).
 _MARKER = r"(?:\[[^\[\]\n]{1,40}\]|【[^【】\n]{1,40}】|[⁰¹²³⁴-⁹]{1,3})(?!\()"
 _MARK = r"[.!?…]"
-# What ends a sentence without white space behind it, in the scripts that have it.
+# What ends a sentence without white space after it, in the scripts that have such marks.
 _WIDE_MARK = r"[。！？｡؟۔।॥։።፧။។៕]"
-# What may end a sentence of prose, up to where the next one begins. A set of characters stands first: Python
+# What may end a sentence of prose, up to where the next one begins. A set of characters comes first: Python
 # finds one in a tenth of the time it takes to try every place.
 _BOUNDARY = compile_when_used(
     rf"""
@@ -71,7 +71,7 @@ _BOUNDARY = compile_when_used(
 
 
 class Span(NamedTuple):
-    """A piece of a text and where it stands: `whole[start:end] == text`."""
+    """A piece of a text and where it is: `whole[start:end] == text`."""
 
     text: str
     start: int
@@ -79,16 +79,16 @@ class Span(NamedTuple):
 
 
 def sentences(text: str) -> list[Span]:
-    """The sentences of a text, which hold all of it but the white space between them.
+    """Return the sentences of a text, which contain all of it except the white space between them.
 
-    Each has a letter or a digit: what has none belongs to the sentence before, and so do the markers of
-    citations behind it. A text without any is one sentence; a blank text has none.
+    Each has a letter or a digit: anything without belongs to the sentence before, and so do the citation
+    markers after it. A text without any is one sentence; a blank text has none.
     """
     starts = entry_starts(text) or _piece_starts(text)
     plain = without_citations(text)
     if _may_have_code(text):
         plain = _FENCE.sub(_blank_language, plain)
-    # What stands ahead of the first sentence belongs to it.
+    # What comes before the first sentence belongs to it.
     sentence_starts: list[int] = [0]
     has_letter = False
     piece_start = 0
@@ -102,14 +102,14 @@ def sentences(text: str) -> list[Span]:
     for start, end in zip(sentence_starts, [*sentence_starts[1:], len(text)], strict=True):
         sentence = text[start:end].strip()
         if sentence:
-            first = text.index(sentence, start)  # only white space stands before it
+            first = text.index(sentence, start)  # only white space comes before it
             spans.append(Span(sentence, first, first + len(sentence)))
     return spans
 
 
 def without_citations(text: str) -> str:
-    """A text with blanks where its citation markers are: [1], [2, 3], [^1] and 【1】."""
-    if "[" not in text and "【" not in text:  # so most are: it takes a tenth of the time
+    """Return a text with spaces in place of its citation markers: [1], [2, 3], [^1] and 【1】."""
+    if "[" not in text and "【" not in text:  # like most texts: it takes a tenth of the time
         return text
     return _CITATION.sub(lambda citation: " " * len(citation[0]), text)
 
@@ -120,14 +120,14 @@ def _may_have_code(text: str) -> bool:
 
 
 def _blank_language(fence: re.Match[str]) -> str:
-    """Blank the language of code; more words behind a fence say something."""
+    """Blank the language of code; more words after a fence say something."""
     if len(fence["info"].split()) > 1:
         return fence[0]
     return " " * len(fence[0])
 
 
 def _piece_starts(text: str) -> list[int]:
-    """Where the pieces of a text begin: lines that are one sentence, and the sentences of prose."""
+    """Return where the pieces of a text begin: lines that are one sentence, and the sentences of prose."""
     fences = _find_fences(text) if _may_have_code(text) else set[int]()
     starts: list[int] = []
     prose_start: int | None = None
@@ -159,7 +159,7 @@ def _piece_starts(text: str) -> list[int]:
 
 
 def _find_fences(text: str) -> set[int]:
-    """Where the lines that begin and end code begin; code that no line ends goes on to the end of the text.
+    """Return where the fence lines of code begin; code without a closing line goes on to the end of the text.
 
     A line with several words begins code only if another one ends it: "``` It is free." may be all there is.
     """
@@ -180,7 +180,7 @@ def _find_fences(text: str) -> set[int]:
 
 
 def _prose_starts(text: str, start: int, end: int) -> Iterator[int]:
-    """Where the sentences of prose begin, but the first one."""
+    """Yield where the sentences of prose begin, except the first one."""
     for boundary in _BOUNDARY.finditer(text, start, end):
         if _ends_sentence(text, boundary):
             yield boundary.end()
@@ -192,7 +192,7 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
     The marks of "It ran. We left", "Really? yes" and "走。去" do; those of "see p. 3", "Wait... what" and
     "'Why?' he asked" do not.
     """
-    # All at once: asking for one after the other takes twice as long.
+    # All at once: one after the other takes twice as long.
     first, more, closing, space, next_word, wide = boundary.group(
         "first", "more", "closing", "space", "next_word", "wide"
     )
@@ -202,17 +202,17 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
         return _ends_at_wide_mark(text, boundary)
     start, end = boundary.span()
     mark = first + more
-    # A point that stands apart ends a sentence, as in texts that were cut into words.
+    # A point that stands apart ends a sentence, as in texts that were split into words.
     if mark == "." and text[start - 1 : start].isspace():
         return True
-    # The same line goes on in small letters, maybe behind a dash.
+    # The same line goes on in small letters, maybe after a dash.
     goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in space
     if mark == ".":
         return not goes_on and not _is_abbreviation(text[max(0, start - _MAX_WORD) : start], next_word)
     if not goes_on:
         return True
-    # In small letters a sentence goes on behind "...", behind a quotation ("Why?" he asked) and behind a
-    # dash (Why? - he asked), but another one begins behind a bare "?" or "!".
+    # In small letters a sentence goes on after "...", after a quotation ("Why?" he asked) and before a
+    # dash (Why? - he asked), but another one begins after a bare "?" or "!".
     is_before_dash = text[end : end + 1] in {"—", "–", "-"}
     return mark in {"!", "?", "!?"} and not closing and not is_before_dash
 
@@ -226,11 +226,11 @@ def _ends_at_wide_mark(text: str, boundary: re.Match[str]) -> bool:
 
 
 def _is_abbreviation(text: str, next_word: str) -> bool:
-    """Whether a point belongs to the word ahead of it: that of "Dr. Who" and "Abb. 3", not of "ran. We".
+    """Whether a point belongs to the word before it: as in "Dr. Who" and "Abb. 3", not in "ran. We".
 
     Args:
-        text: what stands ahead of the point, as far as a word may go back.
-        next_word: the word behind it; "" if there is none.
+        text: what comes before the point, as far as a word may go back.
+        next_word: the word after it; "" if there is none.
     """
     word = text.rpartition(" ")[2]
     if len(word) > _MAX_ABBREVIATION and word.isalpha():  # as most are
@@ -252,7 +252,7 @@ def _is_abbreviation(text: str, next_word: str) -> bool:
 
 @lru_cache(_MAX_KEPT)
 def _is_one_sentence(language: str, text: str) -> bool:
-    """Whether the library that knows abbreviations takes two words with a point between them for one."""
+    """Whether the library that knows abbreviations treats two words with a point between them as one."""
     return len(_library().segment(language, text)) == 1
 
 

@@ -1,7 +1,7 @@
 """The words of a text as they are compared, and what each of them is there for.
 
-A word is compared by its stem where a stemmer knows the language, and as it stands otherwise; a number by its
-value. Signs that say something (currencies, operators, %) are words, and so is each character of a script
+A word is compared by its stem if a stemmer knows the language, and otherwise as it is; a number by its
+value. Symbols with a meaning (currencies, operators, %) are words, and so is each character of a script
 that puts no spaces between words.
 """
 
@@ -41,7 +41,7 @@ _INSIDE_WORDS = ".,:/'_@!#-"  # 9:00, and/or, don't, snake_case, !ready, C#
 _APOSTROPHES = "’ʼ"
 _DASHES = "‐‑‒–−"
 _BETWEEN_CLAUSES = "();—。，、；：！？"
-_SIGNS_THAT_SAY_SOMETHING = "%‰§"
+_SYMBOLS_WITH_MEANING = "%‰§"
 
 _NUMBER = compile_when_used(r"(?P<number>-?\d[\d.,:]*)(?P<unit>[^\W\d_]*)")
 _THOUSANDS = compile_when_used(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -54,13 +54,13 @@ MAX_KEPT = 1 << 15
 """Words that are kept as they were read: most words of a text are those of all texts."""
 
 MAX_PIECE = 40
-"""Characters of a piece without blanks that is kept: in scripts without spaces a sentence is one piece."""
+"""The most characters of a piece that is kept: in scripts without spaces a whole sentence is one piece."""
 
 MAX_COMPARED = 200
-"""Characters of a piece without blanks that are compared: a megabyte of them is neither stemmed nor kept."""
+"""How many characters of a piece are compared: a megabyte without spaces is neither stemmed nor kept."""
 
 MAX_LOOKED_AT = 1000
-"""Characters of each text by which the language is told: more of them tell nothing else."""
+"""How many characters of each text identify the language: more of them change nothing."""
 
 MIN_KNOWN = 0.1
 """The share of function words that makes a text one of a language; running text has .2 and more."""
@@ -72,23 +72,23 @@ class Word(NamedTuple):
     text: str
     key: str
     kind: Kind
-    begins_clause: bool  # whether it is the first one behind a comma, a colon, a bracket or the like
+    begins_clause: bool  # whether it is the first one after a comma, a colon, a bracket or the like
 
 
-class _Signs(dict[int, str]):
-    """What each character of a text becomes before the text is split at its blanks; filled as they come."""
+class _Characters(dict[int, str]):
+    """What each character of a text becomes before the text is split at its spaces; filled as they occur."""
 
     def __missing__(self, code: int) -> str:
-        sign = chr(code)
-        text = _fold_sign(sign)
+        character = chr(code)
+        text = _fold_character(character)
         self[code] = text
         return text
 
 
 class _Pieces(dict[str, tuple[tuple[Word, ...], bool]]):
-    """The words of pieces without blanks, and whether the next one begins a clause; filled as they come.
+    """The words of pieces without spaces, and whether the next one begins a clause; filled as they occur.
 
-    A dict, because a cache of functools takes three times as long to find a piece.
+    A dict, because a functools cache takes three times as long to find a piece.
     """
 
     def __init__(self, language: Language, *, begins_clause: bool) -> None:
@@ -138,15 +138,15 @@ def language_of(texts: Iterable[str]) -> Language:
 
 
 def stem(word: str, language: Language = "english") -> str:
-    """A word in small letters without its ending, by Snowball's rules. Keep it: it takes long."""
+    """Return a word in small letters without its ending, by Snowball's rules. Keep it: this is slow."""
     stemmer = snowball.Stemmer(language)  # a new one each time: threads must not share one
     stemmed: str = stemmer.stemWord(word)
     return stemmed
 
 
 @cache
-def _signs() -> _Signs:
-    return _Signs()
+def _characters() -> _Characters:
+    return _Characters()
 
 
 @cache
@@ -156,33 +156,33 @@ def _pieces_of(language: Language) -> tuple[_Pieces, _Pieces]:
 
 
 def _fold(text: str) -> str:
-    """A text in which blanks stand between all words, and the signs in them have one form."""
+    """Return a text with spaces between all words, and one form for the characters in them."""
     text = normalize("NFKC", text)
     if "," in text:
         text = _COMMA.sub(" , ", text)
-    return text.translate(_signs())
+    return text.translate(_characters())
 
 
-def _fold_sign(sign: str) -> str:
-    """What a character becomes: itself, a word of its own, a comma between clauses, or a blank."""
-    kind = category(sign)
-    if kind[0] == "L" and east_asian_width(sign) in {"W", "F"}:
-        return f" {sign} "
-    if kind[0] in "LMN" or sign in _INSIDE_WORDS:
-        return sign
-    if sign in _APOSTROPHES:
+def _fold_character(character: str) -> str:
+    """Return what a character becomes: itself, a separate word, a comma between clauses, or a space."""
+    kind = category(character)
+    if kind[0] == "L" and east_asian_width(character) in {"W", "F"}:
+        return f" {character} "
+    if kind[0] in "LMN" or character in _INSIDE_WORDS:
+        return character
+    if character in _APOSTROPHES:
         return "'"
-    if sign in _DASHES:
+    if character in _DASHES:
         return "-"
-    if sign in _BETWEEN_CLAUSES:
+    if character in _BETWEEN_CLAUSES:
         return " , "
-    if sign == "&":
+    if character == "&":
         return " and "
     if kind == "Cf":
         return ""
     # The bar of a table says nothing, and of modifiers (Sk) the backtick quotes code.
-    if sign in _SIGNS_THAT_SAY_SOMETHING or (kind in {"Sc", "Sm", "So"} and sign != "|"):
-        return f" {sign} "
+    if character in _SYMBOLS_WITH_MEANING or (kind in {"Sc", "Sm", "So"} and character != "|"):
+        return f" {character} "
     return " "
 
 
@@ -192,10 +192,10 @@ def _words_of_core(
     language: Language,
     begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
 ) -> tuple[tuple[Word, ...], bool]:
-    """The words in a folded piece of text without blanks, and whether a clause ends behind it."""
+    """Return the words in a folded piece of text without spaces, and whether a clause ends after it."""
     core = piece.strip(_INSIDE_WORDS)
     if not core:
-        return (), True  # a comma, a dash between blanks
+        return (), True  # a comma, a dash between spaces
     start = piece.index(core)
     after = piece[start + len(core) :]
     piece_words: list[Word] = []
@@ -209,12 +209,12 @@ def _words_of_core(
 
 
 def _parts_of(core: str, before: str, after: str) -> list[str]:
-    """The words in a piece of text without blanks.
+    """Return the words in a piece of text without spaces.
 
     Args:
-        core: the piece without the signs around it: "5km" gives 5 and km, "well-known" well and known.
-        before: the signs ahead of it. They may change its meaning: "-" makes 5 -5.
-        after: the signs behind it: "#" makes C the language C#.
+        core: the piece without the symbols around it: "5km" gives 5 and km, "well-known" well and known.
+        before: the symbols before it. They may change its meaning: "-" makes 5 -5.
+        after: the symbols after it: "#" makes C the language C#.
     """
     if core[0].isdigit():
         if before.endswith("."):
