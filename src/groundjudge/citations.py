@@ -1,7 +1,7 @@
-"""Citations: which document a marker in a response names, and whether it bears its sentence out.
+"""Citations: which document a marker in a response names, and whether it supports its sentence.
 
-No model is asked. A verdict with numbered evidence says which documents bear out each sentence, and the
-markers of the sentence are compared with these.
+No model is asked. A verdict with numbered evidence says which documents support each sentence, and the
+sentence's markers are compared with them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ SCORES = ("citation_precision", "citation_recall", "utilization")
 """The scores that citations add to a verdict."""
 
 MAX_NAMED = 5
-"""Wrong citations that a reason names one by one."""
+"""How many wrong citations a reason lists one by one."""
 
 MAX_RANGE = 100
-"""Documents that one range names at most."""
+"""The maximum number of documents in one range."""
 
 YEAR_DIGITS = 4
-"""Digits of a number that is a year where no document has it."""
+"""How many digits make a number a year, if no document has that number."""
 
 _NUMBER = r"[0-9]{1,4}"
 _LIST = rf"\^?{_NUMBER}(?:\s*[-‐-―,;]\s*\^?{_NUMBER})*"
-# What is blanked first, because nothing in it is a citation.
+# Blanked first, because nothing in it is a citation.
 _CODE = compile_when_used(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
 _MAY_CITE = compile_when_used(r"[\[(【]")
 _MARKER = compile_when_used(
@@ -52,12 +52,12 @@ _DEFINITION = compile_when_used(
 
 
 class Checked(NamedTuple):
-    """What was found of the citations of a response.
+    """The result of checking a response's citations.
 
     Attributes:
         citations: the citations, each with its finding.
-        scores: those of `SCORES` that there is something to measure for.
-        note: what is wrong, a line each; "" if nothing is.
+        scores: those of `SCORES` that could be measured.
+        note: what is wrong, one line each; "" if nothing is.
     """
 
     citations: tuple[Citation, ...]
@@ -70,15 +70,15 @@ def citations(
 ) -> tuple[Citation, ...]:
     """Find the citations of a response: [1], [1, 2], [1-3], [^1], 【1】, (1), [title], [id] and links.
 
-    A marker that names several documents is a citation of each. It belongs to the sentence that it stands in,
-    or to the one that ends ahead of it. Code, check boxes, numbers of lists, years and a list of sources at
-    the end are not citations; nor is a number without a document where no other number has one.
+    A marker that names several documents is a citation of each. It belongs to the sentence that contains it,
+    or to the one that ends just before it. Code, check boxes, list numbers, years and a list of sources at
+    the end are not citations; neither is a number without a document if no other number has one.
 
     Args:
         response: the text.
         documents: the sources, in any shape that a case takes. Numbers count from 1 in their order, unless
             all have a number as their id, or a list of sources at the end of the response says otherwise.
-        numbers: the index of the document that each number stands for, as in `{"7": 0}`, instead.
+        numbers: instead of that, the index of the document for each number, as in `{"7": 0}`.
 
     Raises:
         CaseError: the documents are in no known shape.
@@ -88,24 +88,24 @@ def citations(
 
 
 def check_citations(case: Case, numbered: Sentences, parts: Sequence[Part]) -> Checked:
-    """Compare what the sentences of a response cite with what bears them out.
+    """Compare what the sentences of a response cite with what supports them.
 
     Args:
         case: the case.
         numbered: its sentences.
-        parts: the parts of the verdict: a sentence of the response each, in order.
+        parts: the parts of the verdict: one per sentence of the response, in order.
     """
     cited = _read_cited(case.response_text, case.context or (), numbered.response)
     found = [_check(citation, parts[citation.sentence - 1], cited.names) for citation in cited.citations]
-    # The lines of a list of sources cite nothing, and need not.
+    # The lines of a list of sources cite nothing, and need not cite anything.
     parts = [part for part in parts if part.start is not None and part.start < cited.list_start]
     return Checked(tuple(found), _scores(found, parts, numbered), _note(found, parts))
 
 
 def without_markers(case: Case) -> str:
-    """Return the text of a response with blanks for its citations, and for lines that only name a source.
+    """Return the text of a response, with spaces in place of citations and lines that only name a source.
 
-    All places stay what they are.
+    All positions stay the same.
     """
     text = case.response_text
     cited = _read_cited(text, case.context or ())
@@ -126,7 +126,7 @@ def without_markers(case: Case) -> str:
 
 
 def used_documents(parts: Sequence[Part]) -> Counter[int]:
-    """Count the sentences of a response that each document bears out, by the document's index."""
+    """Count the sentences of a response that each document supports, by the document's index."""
     counts: Counter[int] = Counter()
     for part in parts:
         counts.update(part.borne_out_by)
@@ -141,10 +141,10 @@ def uncited_parts(found: Sequence[Citation], parts: Sequence[Part]) -> list[Part
 
 @dataclass(frozen=True)
 class _Names:
-    """The documents by what a response can call them.
+    """The documents by the names that a response can use for them.
 
     Attributes:
-        by_name: by their titles and ids, folded. The pieces of one page have its title: who cites the page
+        by_name: by their titles and ids, folded. The pieces of one page share its title: citing the page
             cites any of them.
         by_number: by the numbers of markers.
     """
@@ -157,7 +157,7 @@ class _Names:
         return self.by_name.get(_fold(name), ())
 
     def named_in(self, text: str) -> tuple[int, ...]:
-        """Return the documents whose title or id a text holds, by the longest of several; () for none."""
+        """Return the documents whose title or id a text contains, by the longest of several; () for none."""
         folded = _fold(text)
         names = [name for name in self.by_name if name in folded]
         return self.by_name[max(names, key=len)] if names else ()
@@ -183,7 +183,7 @@ def _names_of(documents: Sequence[Document]) -> _Names:
 
 
 def _fold(name: str) -> str:
-    """Return a name as it is compared: without case, and with single blanks."""
+    """Return a name as it is compared: case-folded and with single spaces."""
     return " ".join(name.casefold().split())
 
 
@@ -191,9 +191,10 @@ class _Cited(NamedTuple):
     """What a response cites.
 
     Attributes:
-        text: the response, with blanks for its code, in which nothing is a citation; places stay.
+        text: the response, with its code, which contains no citations, replaced by spaces; positions stay the
+            same.
         list_start: where its list of sources begins; the length of the text if there is none.
-        names: what it calls the documents.
+        names: its names for the documents.
         citations: the citations, in their order.
     """
 
@@ -214,11 +215,11 @@ def _read_cited(
     Args:
         response: the text.
         documents: the sources.
-        spans: the sentences of the text; () if nobody asks which of them cites.
+        spans: the sentences of the text; () if it does not matter which of them cites.
         numbers: as for `citations`.
     """
     names = _names_of(documents)
-    if not _MAY_CITE.search(response):  # so most are, and it takes no time
+    if not _MAY_CITE.search(response):  # true of most, and quick to check
         return _Cited(response, len(response), names, ())
     text = _CODE.sub(lambda code: " " * len(code[0]), response)
     list_start, definitions = _read_definitions(text, names)
@@ -236,7 +237,7 @@ def _read_cited(
             citation = Citation(text=name, start=start, end=end, sentence=sentence, documents=indices)
             (rounds if marker["round"] else squares).append(citation)
     found = _without_other_numbers(squares)
-    # "It opened in May (1)." is a citation only if another one of this kind stands somewhere.
+    # "It opened in May (1)." is a citation only if the text contains another one of this kind.
     if len({citation.start for citation in rounds}) > 1:
         found += _without_other_numbers(rounds)
     found.sort(key=lambda citation: citation.start)
@@ -248,7 +249,7 @@ def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple
 
     Returns:
         Where it begins, the length of the text if there is none; and the documents of its numbers, if it
-        calls any by a title or an id.
+        names any by a title or an id.
     """
     end = len(text)
     definitions: dict[str, tuple[int, ...]] = {}
@@ -262,10 +263,10 @@ def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple
                 break  # a step, such as "2. Add water."
             definitions[str(int(definition["number"] or definition["item"]))] = documents
         end -= len(line)
-    # Lines that begin with a marker may be all that a response says: "[1] It opens at 9."
+    # Lines that begin with a marker may be the whole response: "[1] It opens at 9."
     if _MARKER.search(text, 0, end) is None:
         return len(text), {}
-    # Where no line names a document they may be called otherwise; where one does, the others are not there.
+    # If no line names a document, they may have other names; if one does, the others do not exist.
     return end, definitions if any(definitions.values()) else {}
 
 
@@ -314,7 +315,7 @@ def _sentence_of(start: int, text: str, spans: Sequence[Span], starts: Sequence[
     number = bisect_right(starts, start)
     if number <= 1:
         return 1
-    # "It opens at 9. (1) It closes at 5.": it stands behind its sentence, unless it begins a line.
+    # "It opens at 9. (1) It closes at 5.": it follows its sentence, unless it begins a line.
     begins_sentence = not text[starts[number - 1] : start].strip()
     if begins_sentence and "\n" not in text[spans[number - 2].end : start]:
         return number - 1
@@ -322,7 +323,7 @@ def _sentence_of(start: int, text: str, spans: Sequence[Span], starts: Sequence[
 
 
 def _check(citation: Citation, part: Part, names: _Names) -> Citation:
-    """Return a citation with its finding, by the part that is its sentence."""
+    """Return a citation with its finding, based on the part for its sentence."""
     right = part.borne_out_by
     markers = " and ".join(names.marker_of(index) for index in right)
     is_one = len(right) == 1
@@ -349,7 +350,7 @@ def _check(citation: Citation, part: Part, names: _Names) -> Citation:
 
 
 def _scores(found: Sequence[Citation], parts: Sequence[Part], numbered: Sentences) -> dict[str, float]:
-    """Return precision, recall and utilization, each if there is something to measure."""
+    """Return precision, recall and utilization, each if it can be measured."""
     scores: dict[str, float] = {}
     findings = [citation.finding for citation in found if citation.finding not in {"no_claim", "unchecked"}]
     if findings:
@@ -368,7 +369,7 @@ def _scores(found: Sequence[Citation], parts: Sequence[Part], numbered: Sentence
 
 
 def _note(found: Sequence[Citation], parts: Sequence[Part]) -> str:
-    """Write what is wrong with citations, a line each, and which sentences have none."""
+    """Describe what is wrong with citations, one line each, and which sentences have none."""
     lines = [f"Sentence {citation.sentence}: {citation.note}." for citation in found if citation.note]
     n_more = len(lines) - MAX_NAMED
     if n_more > 0:

@@ -1,8 +1,8 @@
-"""Files that are written: for their owner alone, by one process at a time, as a whole or not at all.
+"""Writing files: readable only by their owner, one process at a time, completely or not at all.
 
-They hold prompts and replies, which may be confidential. Whatever the library writes is opened with
-`private_opener` or by `replace_file`, which is as strict. What is not a regular file, as /dev/null or a
-pipe, is only written to.
+They contain prompts and replies, which may be confidential. Every file that the library writes is opened
+with `private_opener` or by `replace_file`, which is as strict. Anything that is not a regular file, such as
+/dev/null or a pipe, is only written to.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import BinaryIO
 
 
 def private_opener(path: str, flags: int) -> int:
-    """An opener, as `open` takes one: a new file is for its owner alone, another one keeps its mode."""
+    """Open a file, as an opener for `open`: only its owner can read a new file; others keep their mode."""
     return os.open(path, flags, 0o600)
 
 
 def is_nonempty_file(path: str | Path) -> bool:
-    """Whether it is a regular file that is not empty."""
+    """Return whether the path is a regular file that is not empty."""
     return Path(path).is_file() and Path(path).stat().st_size > 0
 
 
 @contextmanager
 def name_in_errors(path: str | Path) -> Generator[None, None, None]:
-    """Name a file in the error that writing to it raises: that of a full disk names none.
+    """Add a file's name to the error that writing to it raises: a full disk's error names no file.
 
     Raises:
-        OSError: what was raised.
+        OSError: the original error, with the name.
     """
     try:
         yield
@@ -42,14 +42,14 @@ def name_in_errors(path: str | Path) -> Generator[None, None, None]:
 
 @contextmanager
 def lock_file(path: Path, in_use: Exception) -> Generator[None, None, None]:
-    """Keep a file for the caller alone, under all its names but hard links, whether it is there yet or not.
+    """Lock a file for the caller alone, under all its names except hard links, whether or not it exists yet.
 
-    What is locked is a hidden file beside it, `.NAME.lock`, which is removed at the end. A lock on the file
-    itself would be lost when another file takes its place. A killed process leaves the hidden file, unlocked.
+    The lock is on a hidden file next to it, `.NAME.lock`, which is removed at the end. A lock on the file
+    itself would be lost when another file replaces it. A killed process leaves the hidden file, unlocked.
 
     Args:
         path: the file.
-        in_use: what is raised if another caller has it.
+        in_use: the error to raise if another caller has it.
 
     Raises:
         OSError: its folder cannot be written to.
@@ -66,23 +66,23 @@ def lock_file(path: Path, in_use: Exception) -> Generator[None, None, None]:
         with _name_folder_in_errors(path.parent):
             try:
                 lock.acquire()
-            except Timeout:  # what it opened may be the file that another caller was just removing
+            except Timeout:  # the opened file may be one that another caller was just removing
                 lock.acquire()
     except Timeout:
         raise in_use from None
     try:
         yield
     finally:
-        with suppress(OSError):  # Windows removes no open file; there the lock does it
-            lock_path.unlink()  # before the release: whoever waits for it must not have it
+        with suppress(OSError):  # Windows cannot remove an open file; there, the lock removes it
+            lock_path.unlink()  # before the release: a waiting caller must not get this file
         lock.release()
 
 
 @contextmanager
 def replace_file(path: Path) -> Generator[BinaryIO, None, None]:
-    """Open a new file that takes the place of another one at the end, with its mode, once it is on disk.
+    """Open a new file that replaces another one at the end, keeping its mode, once it is on disk.
 
-    After an error the other one is as it was. A link to it stays a link.
+    After an error the other file is unchanged. A link to it stays a link.
 
     Raises:
         OSError: the folder cannot be written to.
@@ -106,7 +106,7 @@ def replace_file(path: Path) -> Generator[BinaryIO, None, None]:
             with suppress(FileNotFoundError):  # there was no file before
                 _copy_access(path, new_path)
             new_path.replace(path)
-            if hasattr(os, "O_DIRECTORY"):  # Windows has none, and cannot open folders
+            if hasattr(os, "O_DIRECTORY"):  # Windows does not have it, and cannot open folders
                 sync(path.parent)
     finally:
         new_path.unlink(missing_ok=True)
@@ -129,7 +129,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _copy_access(path: Path, new_path: Path) -> None:
-    """Give the file at a new path the mode of another one, and its owner and group where that is allowed."""
+    """Give the file at a new path the mode of another one, and its owner and group if permitted."""
     with suppress(PermissionError, AttributeError):  # Windows has no owners
         os.chown(new_path, path.stat().st_uid, path.stat().st_gid)
     # Last: a new owner clears some bits of the mode.
@@ -138,7 +138,7 @@ def _copy_access(path: Path, new_path: Path) -> None:
 
 @contextmanager
 def _name_folder_in_errors(folder: Path) -> Generator[None, None, None]:
-    """Name the folder, and not a file that nobody knows of, in the error that it cannot be written to."""
+    """Make the error for an unwritable folder name the folder, not a file that the user does not know."""
     try:
         yield
     except OSError as error:

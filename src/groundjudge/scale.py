@@ -12,28 +12,28 @@ from pydantic import Field, field_validator, model_validator
 from groundjudge.verdict import Finite, Frozen, Score
 
 DIGITS = 12
-"""Decimal places of a score that are kept: the noise of floating point lies behind them."""
+"""Decimal places of a score that are kept: further ones are floating-point noise."""
 
 PAIRS = (
     *('""', "''", "“”", "‘’", "„“", "„”", "«»", "»«", "「」", "『』"),
     *("**", "__", "``", "[]", "()", "{}", "（）", "【】"),
 )
-"""Quotation marks, emphasis and brackets around a value. One alone is a part of it: `A*` is not `A`."""
+"""Quotation marks, emphasis and brackets around a value. A single one is part of it: `A*` is not `A`."""
 
 FULL_STOPS = (".", "。")
 
 SPACES = r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])"
-"""White space, `_`, and hyphens between letters. Other signs are part of a label: `A-` is not `A`."""
+"""White space, `_`, and hyphens between letters. Other characters are part of a label: `A-` is not `A`."""
 
 DASHES = str.maketrans("‐‑‒–—―−", "-------")
-"""Dashes and the sign for minus, all of which are compared as "-"."""
+"""Dashes and the minus sign, all of which are compared as "-"."""
 
 
 class Scale(Frozen):
     """The numbers that a judge may give, or the labels (`choices`).
 
     Attributes:
-        worst: the number that scores 0. It may be the larger one.
+        worst: the number that scores 0. It may be the larger number.
         best: the number that scores 1.
         integer: whether only whole numbers are allowed.
         choices: the labels that the judge chooses from, each with its score, 0..1, or None for a label that
@@ -41,8 +41,8 @@ class Scale(Frozen):
             marks and a full stop do not distinguish labels. {} if the judge answers with a number.
 
     Raises:
-        ValidationError: worst and best are the same number or missing; or the choices cannot be told
-            apart, lie outside of 0..1, do not have two different scores, or come with worst, best or integer.
+        ValidationError: worst and best are the same number or missing; or the choices cannot be told apart,
+            lie outside 0..1, do not have two different scores, or are combined with worst, best or integer.
     """
 
     worst: Finite = 0.0
@@ -53,7 +53,7 @@ class Scale(Frozen):
     @field_validator("choices", mode="before")
     @classmethod
     def _refuse_labels_that_are_no_words(cls, choices: object) -> object:
-        """YAML reads the bare words true and false as booleans, those of prompt files as well as others."""
+        """Refuse labels that YAML does not read as text, such as the bare words true and false."""
         if not isinstance(choices, Mapping):
             return choices  # pydantic refuses it
         labels = cast("Mapping[object, object]", choices)
@@ -61,14 +61,14 @@ class Scale(Frozen):
         has_no_word = any(isinstance(label, bool | None) for label in labels)
         has_one_text_twice = len(scores_by_text) < len(labels)  # 1 and "1"
         if has_no_word or has_one_text_twice:
-            words = "true and false as booleans, null and ~ as nothing, and 1 as a number"
+            words = "true and false as booleans, null and ~ as null, and 1 as a number"
             message = f'YAML reads {words}: quote the labels, as in "true": 1'
             raise ValueError(message)
         return scores_by_text
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Scale:
-        # Not whether there are any: `choices: {}` is a scale of labels that lacks its labels.
+        # Not whether it is empty: `choices: {}` is a scale of labels that lacks its labels.
         if "choices" in self.model_fields_set:
             fault = _fault_of_choices(self)
         else:
@@ -78,7 +78,7 @@ class Scale(Frozen):
         return self
 
     def holds(self, value: float) -> bool:
-        """Whether the value lies on the scale, its ends included; on a scale of labels, no number does."""
+        """Return whether the value is on the scale, ends included; no number is on a scale of labels."""
         if self.choices:
             return False
         return min(self.worst, self.best) <= value <= max(self.worst, self.best)
@@ -89,7 +89,7 @@ class Scale(Frozen):
         return score + 0.0  # never -0.0, as 0 / -4 is
 
     def find_choice(self, text: str) -> str | None:
-        """The choice that a text is, all of it; None if it is not one."""
+        """Return the choice that the whole text is; None if it is not one."""
         folded_text = fold_label(text)
         for choice in self.choices:
             if fold_label(choice) == folded_text:
@@ -97,7 +97,7 @@ class Scale(Frozen):
         return None
 
     def nearest(self, score: float) -> str:
-        """The choice whose score is nearest, the lower one of two; "" on a scale of numbers."""
+        """Return the choice whose score is nearest, the lower one of two; "" on a scale of numbers."""
         nearest_choice = ""
         smallest: tuple[float, float] | None = None
         for choice, choice_score in self.choices.items():
@@ -142,7 +142,7 @@ class Scale(Frozen):
 
 
 def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is written where a Scale is made
-    """A scale of labels, each with its score, 0..1, or None for "not applicable".
+    """Return a scale of labels, each with its score, 0..1, or None for "not applicable".
 
     Raises:
         ValidationError: as for `Scale`.
@@ -151,16 +151,16 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
 
 
 def fold_label(label: str) -> str:
-    """A label as it is compared: `**Not_supported.**` is "not supported"."""
+    """Return a label as it is compared: `**Not_supported.**` is "not supported"."""
     if label.isalnum():  # a number or a word, as most are
         return label.casefold()
-    # Hyphens between letters become blanks; the dashes that remain are signs, as in "−1" and "A–".
+    # Hyphens between letters become spaces; the dashes that remain have a meaning, as in "−1" and "A–".
     return re.sub(SPACES, " ", unwrap(label).casefold()).translate(DASHES)
 
 
 def unwrap(text: str) -> str:
-    """Return a text without a full stop behind it and without pairs of marks and white space around it."""
-    # By index: in a scorecard a place of 200,000 quotation marks must not be copied once for each of them.
+    """Return a text without its final full stop and without pairs of marks and white space around it."""
+    # By index: 200,000 quotation marks in a scorecard must not cause a copy for each of them.
     start, end = 0, len(text)
     while True:
         while start < end and text[start].isspace():
@@ -172,7 +172,7 @@ def unwrap(text: str) -> str:
         if behind.count(".") + behind.count("。") > 1:  # an ellipsis is not a full stop
             return text[start:end].rstrip()
         end = words_end
-        # Models set values off in many ways, often in two at once: "**(yes)**".
+        # Models mark values in many ways, often in two at once: "**(yes)**".
         if end - start < 2 or text[start] + text[end - 1] not in PAIRS:  # noqa: PLR2004  a pair
             return text[start:end]
         start += 1
@@ -186,7 +186,7 @@ def _describe_choice(choice: str, score: float | None) -> str:
 
 
 def _fault_of_numbers(scale: Scale) -> str:
-    # `best: 5` alone may mean a scale from 0 or from 1: the default of `worst` must not decide that.
+    # `best: 5` alone may mean a scale from 0 or from 1: a default for `worst` must not decide that.
     missing = [end for end in ("worst", "best") if end not in scale.model_fields_set]
     if missing:
         return f"{' and '.join(missing)} missing: a scale has worst and best, or choices (labels)"
@@ -199,10 +199,10 @@ def _fault_of_choices(scale: Scale) -> str:
     if scale.model_fields_set != {"choices"}:
         return "choices need no worst, best or integer: each has its own score"
     folded_labels = [fold_label(choice) for choice in scale.choices]
-    # No reply could name a label of full stops, or tell two labels apart that are folded to one.
+    # No reply could name a label of only full stops, or distinguish two labels that fold to one.
     has_no_words = any(not label.strip(".") for label in folded_labels)
     if has_no_words or len(set(folded_labels)) < len(folded_labels):
-        return f"choices: labels must differ in their words, not {', '.join(map(repr, scale.choices))}"
+        return f"choices: labels must differ in their words; found {', '.join(map(repr, scale.choices))}"
     distinct_scores = set(scale.choices.values()) - {None}
     if len(distinct_scores) < 2:  # noqa: PLR2004  a judge must be able to choose
         return "choices: at least two of them must have different scores"

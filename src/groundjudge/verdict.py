@@ -1,4 +1,4 @@
-"""A verdict: a score that can be traced, or the reason why there is no score."""
+"""A verdict: a traceable score, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __version__ = "0.1.0"
 """The version of the library; every verdict names it."""
 
 
-# Characters that are encoded at a time, to see whether it can be done: all of a long text would be a copy.
+# Characters to try encoding at a time: encoding a long text as a whole would copy it.
 _PIECE = 1 << 16
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
-    if text.isascii() or not _has_surrogate(text):  # as nearly always, and it saves a copy
+    """Replace lone surrogates in a text with U+FFFD, because neither JSON nor UTF-8 can represent them."""
+    if text.isascii() or not _has_surrogate(text):  # nearly always, and it saves a copy
         return text
-    # UTF-16 joins the two halves of one character, which JSON may have as an escape each: "\ud83d\ude00".
+    # UTF-16 joins the two halves of one character, which JSON may escape separately: "\ud83d\ude00".
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -34,43 +34,43 @@ def _has_surrogate(text: str) -> bool:
 
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed), PlainSerializer(well_formed, return_type=str)]
-"""Any text. What is not valid Unicode is repaired when it comes, and when it is written at the latest."""
+"""Any text. Invalid Unicode is repaired when the text arrives, or at the latest when it is written."""
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 NO_REASONS = "(a decision model gives no reasons)"
-"""The end of the reason of a verdict that a decision model gave; before it stand the probabilities."""
+"""The end of the reason of a decision model's verdict; the probabilities come before it."""
 
 Passes: TypeAlias = Literal["score", "weakest"]
 """Which score decides whether a verdict passes: the headline, or the lowest score of its parts."""
 
 Weighted: TypeAlias = bool | Literal["stated"]
-"""Whether a score is a mean over all values: by the shares that a reply states, or by those of tokens."""
+"""Whether a score is a mean over all values: weighted by stated shares, or by token probabilities."""
 
 # 0.7 + 0.1 is 0.7999999999999999, and must reach a threshold of 0.8.
 DIGITS_COMPARED = 9
-"""Decimal places that count when a score is compared with a threshold."""
+"""Decimal places used to compare a score with a threshold."""
 
 MIN_SHARE_SHOWN = 0.005
-"""The lowest probability that an explanation names: a lower one would be shown as 0%."""
+"""The lowest probability that an explanation shows: a lower one would appear as 0%."""
 
 
 class Frozen(BaseModel):
-    """A value that does not change once it is made."""
+    """An immutable value."""
 
-    # Validators are built when a class is first used, which halves the time that importing takes.
+    # Building validators when a class is first used halves the import time.
     model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 CitationFinding: TypeAlias = Literal[
     "supported", "wrong_document", "unsupported", "dangling", "no_claim", "unchecked"
 ]
-"""Whether a cited document bears its sentence out; `dangling`: there is no such document; `unchecked`: nobody
-knows what bears the sentence out."""
+"""Whether a cited document supports its sentence; `dangling`: there is no such document; `unchecked`: it is
+not known which documents support the sentence."""
 
 BORNE_OUT = 0.5
-"""The least score of a sentence that its evidence bears out."""
+"""The lowest score of a sentence that its evidence supports."""
 
 
 class Usage(Frozen):
@@ -79,9 +79,9 @@ class Usage(Frozen):
     Attributes:
         prompt_tokens: those of the prompts, cached ones included.
         completion_tokens: those of the replies, reasoning included.
-        cached_tokens: those of the prompts that the provider read from a cache of its own, mostly at a lower
-            price; None if it did not say.
-        reasoning_tokens: those of the replies that the model spent on thinking; None if it did not say.
+        cached_tokens: prompt tokens that the provider read from its cache, usually at a lower price; None if
+            it did not say.
+        reasoning_tokens: reply tokens that the model spent on reasoning; None if it did not say.
     """
 
     prompt_tokens: int = 0
@@ -118,7 +118,7 @@ class Usage(Frozen):
 
 
 def _sum_of_counts(first: int | None, second: int | None) -> int | None:
-    """Add what was counted; None if neither was."""
+    """Add two counts; None if neither is known."""
     if first is None:
         return second
     if second is None:
@@ -129,9 +129,9 @@ def _sum_of_counts(first: int | None, second: int | None) -> int | None:
 class Evidence(Frozen):
     """A quote that was found: `case.context[document].content[start:end]` is the source's own text.
 
-    They are equal but for white space, hyphens in words, quotation marks, dashes, the digits of other scripts
-    and case, and `exact` is True. In verdicts of earlier versions it may be False. `number` is that of the
-    source's sentence, where a judge names it by number; None where a quote was looked up.
+    They are equal except for white space, hyphens in words, quotation marks, dashes, digits of other scripts
+    and case, and `exact` is True. In verdicts of earlier versions it may be False. `number` is the number of
+    the source's sentence, if the judge names sentences by number; None if a quote was looked up.
     """
 
     quote: String
@@ -147,19 +147,19 @@ class Part(Frozen):
 
     Attributes:
         name: the part's name, or the sentence.
-        number: the number of the sentence in the response; None where sentences have none.
+        number: the number of the sentence in the response; None if sentences are not numbered.
         start: where the sentence begins in the text of the response; None without a number.
         end: where it ends.
         value: the number on the judge's own scale; None for a label that means "not applicable", and for a
             sentence that claims nothing.
-        score: 0..1, 1 is best; None where the value is None.
+        score: 0..1, 1 is best; None if the value is None.
         label: the label that the judge chose, on a scale of labels.
         reason: the judge's explanation, as the model wrote it.
         evidence: the quotes that were found in the context.
         warnings: `evidence_not_found` if a quote that the score needs is in none of the documents.
-        distribution: how probable each value is, those of 0 left out; its keys are as for a `Verdict`. None
-            where it is not known.
-        confidence: how sure that distribution is, as for a `Verdict`; None without one.
+        distribution: how probable each value is, without values of probability 0; its keys are as for a
+            `Verdict`. None if unknown.
+        confidence: how certain that distribution is, as for a `Verdict`; None without one.
     """
 
     name: String
@@ -177,7 +177,7 @@ class Part(Frozen):
 
     @property
     def borne_out_by(self) -> tuple[int, ...]:
-        """The documents whose sentences bear it out; () below one half, where they stand against it."""
+        """The documents whose sentences support it; () for a score below one half: they contradict it."""
         if self.score is None or not passes(self.score, BORNE_OUT):
             return ()
         return tuple(dict.fromkeys(evidence.document for evidence in self.evidence))
@@ -193,17 +193,17 @@ class Part(Frozen):
 
 
 class Citation(Frozen):
-    """A document that a marker in a response names: each of "[1, 2]" is one.
+    """A document that a marker in a response cites: "[1, 2]" is two citations.
 
     Attributes:
         text: what it is called there: "1", or a title.
         start: where the marker begins in the text of the response.
         end: where it ends.
         sentence: the number of its sentence, from 1.
-        documents: the indices of the documents that are called so, mostly one; () if there is none.
-        finding: whether they bear the sentence out; None if no judge has looked.
-        right: the documents that do, where these do not.
-        note: what is wrong with it, as in "[2] does not say this; [1] does"; "" if nothing is known to be.
+        documents: the indices of the documents with that name, usually one; () if there is none.
+        finding: whether they support the sentence; None if no judge has checked.
+        right: the documents that do, if these do not.
+        note: what is wrong with it, as in "[2] does not say this; [1] does"; "" if no fault is known.
     """
 
     text: String
@@ -247,7 +247,7 @@ class Judgement(Frozen):
 
 
 class Vote(Judgement):
-    """One of the votes that a verdict comes from; its fields mean what those of a verdict mean."""
+    """One of the votes behind a verdict; its fields mean the same as those of a verdict."""
 
     model: String | None = None
     prompt: PromptId | None = None
@@ -257,48 +257,49 @@ class Vote(Judgement):
 
 
 class Verdict(Judgement):
-    """What one judge says of one case.
+    """One judge's result for one case.
 
     Attributes:
         judge: the judge's name.
         status: "ok"; "not_applicable" (nothing to judge, no score); "error" (see `error`, no score).
-        score: 0..1, 1 is best (grounded, complete, no hallucination), which is the headline: where a verdict
-            has parts it says how they do on the whole; None unless status is "ok".
+        score: the headline score, 0..1, 1 is best (grounded, complete, no hallucination); if a verdict has
+            parts, it summarises them; None unless status is "ok".
         scores: further scores by their names, 0..1, such as the mean and the lowest one of the sentences; {}
             unless status is "ok".
-        weakest: the lowest score of the parts, where that decides (`passes: weakest` in the prompt file);
-            None for judges whose headline decides, and unless status is "ok".
-        value: the number on the judge's own scale, where it has a single one; a label's score.
+        weakest: the lowest score of the parts, if that decides (`passes: weakest` in the prompt file); None
+            for judges whose headline decides, and unless status is "ok".
+        value: the number on the judge's own scale, if there is a single one; for a label, its score.
         label: the label that the judge chose, or the name of the level or band.
-        passed: whether the deciding score reaches the threshold, or of a panel the majority; True if the
-            judge found nothing to judge; None for an error and for a response that was left out.
+        passed: whether the deciding score reaches the threshold or, for a panel, what the majority says; True
+            if the judge found nothing to judge; None for an error and for a response that was left out.
         reason: the judge's explanation, as the model wrote it.
-        citations: what the response cites, where the judge was asked to check it.
-        parts: the scores that make up the headline score. An error has those that a decision model answered.
+        citations: what the response cites, if the judge was asked to check it.
+        parts: the scores that make up the headline score. An error has those that a decision model gave.
         warnings: codes of what looked odd in the reply; they never change the score.
         usage: tokens of all attempts together; None when the model reported none.
         attempts: how many times the model was asked.
-        retries: how many requests were sent again, after a rate limit, a fault or a cut connection.
+        retries: how many requests were sent again, after a rate limit, a server error or a lost connection.
         latency_s: seconds from the first request to the last reply.
         model: the name of the model that answered.
-        reply: the raw text of the last reply; of a decision model that was asked several times, all replies.
+        reply: the raw text of the last reply; all replies of a decision model that was asked several times.
         key: the judge's `identity`, and a hash of the case; metadata counts only if the prompt shows it.
         library: the version of groundjudge.
-        expected: with `weighted` or a decision model, the mean of the values by how probable they are, on the
+        expected: with `weighted` or a decision model, the probability-weighted mean of the values, on the
             judge's own scale.
-        distribution: with `weighted` or a decision model, how probable each value is; None where it is not
-            known. The keys are the labels of a scale of labels; on a scale of numbers they are these as text,
-            such as "4", also where the verdict has a label. Shares that are stated for levels have their
+        distribution: with `weighted` or a decision model, how probable each value is; None if unknown. On a
+            scale of labels, the keys are the labels; on a scale of numbers, they are the numbers as text,
+            such as "4", even if the verdict has a label. Shares that are stated for levels have the levels'
             labels as keys.
-        confidence: how sure the distribution is: 1 if one of n values has all of it, 0 if all are equally
-            probable: (n * largest - 1) / (n - 1). Of several parts, that of the least sure one; None without
-            a distribution.
-        votes: of a panel or a cascade, in the order in which they were asked for; () for a single judge.
-        spread: of a panel, the standard deviation of the votes' deciding scores; None without votes.
-        agreement: of a panel, the share of the votes that the largest group of them has, 0..1; None if no
-            vote says anything.
-        decided_after: how many votes were asked for; None without votes.
-        decided_by: of a cascade, the judge and the model whose verdict stands, as in
+        confidence: how certain the distribution is: 1 if one of n values has all of it, 0 if all are equally
+            probable: (n * largest - 1) / (n - 1). With several parts, that of the least certain one; None
+            without a distribution.
+        votes: the votes of a panel or a cascade, in the order in which they were requested; () for a single
+            judge.
+        spread: for a panel, the standard deviation of the votes' deciding scores; None without votes.
+        agreement: for a panel, the share of the votes in the largest group that agrees, 0..1; None if no vote
+            says anything.
+        decided_after: how many votes were requested; None without votes.
+        decided_by: for a cascade, the judge and the model whose verdict is final, as in
             "groundedness@gpt-6-luna"; None for an error, and without a cascade.
     """
 
@@ -328,7 +329,7 @@ class Verdict(Judgement):
     decided_by: String | None = None
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
-        """What `repr` and `str` show: a line, without reason, parts and reply."""
+        """Return what `repr` and `str` show: one line, without reason, parts and reply."""
         arguments: list[tuple[str | None, Any]] = [("judge", self.judge), ("status", self.status)]
         if self.score is not None:
             arguments.append(("score", self.score))
@@ -347,9 +348,9 @@ class Verdict(Judgement):
 
     @property
     def explanation(self) -> str:
-        """Why: the error, or else the reason, the probabilities, and a line for each part, the weakest first.
+        """The error, or else the reason, the probabilities, and a line for each part, the weakest first.
 
-        It is never empty: promptfoo, for one, shows what fails without a reason as passed.
+        It is never empty: promptfoo, for example, shows a failure without a reason as passed.
         """
         if self.error:
             return f"{self.error.code}: {self.error.message}"
@@ -364,13 +365,13 @@ class Verdict(Judgement):
                 part_lines.append(line)
         if not reason and not part_lines:
             reason = self._outcome
-        # Frameworks that have no place for probabilities show them here.
+        # Frameworks without a place for probabilities show them here.
         lines = [reason, *self._probability_lines, *part_lines]
         return "\n".join(line for line in lines if line)
 
     @property
     def _probability_lines(self) -> list[str]:
-        """A line with the probabilities, the highest first; none if one value has them all."""
+        """A line with the probabilities, the highest first; no line if one value has all of it."""
         if self.reason.endswith(NO_REASONS):  # which names them
             return []
         entries: list[str] = []
@@ -383,7 +384,7 @@ class Verdict(Judgement):
 
     @property
     def _outcome(self) -> str:
-        """What there is to say without a reason."""
+        """What to say without a reason."""
         facts: list[str] = []
         if self.label:
             facts.append(self.label)
@@ -394,7 +395,7 @@ class Verdict(Judgement):
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
     @property
     def signature(self) -> String:
-        """What the score must be quoted with, so that others can get the same one."""
+        """What to quote with the score, so that others can reproduce it."""
         prompt = "?|sha:?"
         if self.prompt:
             prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}"
@@ -421,13 +422,13 @@ class NamedScore(Frozen):
 
 
 def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:
-    """The public names of a judge's scores by the names of the parts; the headline's part is ""."""
+    """Return the public names of a judge's scores by the names of the parts; the headline's part is ""."""
     # The recall of "passage_quality" is "passage_recall".
     stem = judge.removesuffix("_quality")
     names = {"": judge}
     for part_name in part_names:
         names[part_name] = f"{stem}_{part_name}"
-    if "mean" in names:  # the mean of an experiment's verdicts is called so
+    if "mean" in names:  # the name of the mean of an experiment's verdicts
         names["mean"] = f"{stem}_sentence_mean"
     return names
 
@@ -435,23 +436,23 @@ def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:
 def named_scores(
     verdict: Verdict, part_names: Iterable[str], name: str | None = None
 ) -> tuple[NamedScore, ...]:
-    """The headline score of a verdict, and one score for each of the parts that its judge always has.
+    """Return the headline score of a verdict, and one score for each of the parts that its judge always has.
 
-    "weakest" among the parts' names is whichever of them has the lowest score, and a name of the verdict's
-    `scores` is that score. The scores are named after the judge, or after `name` if it is given.
+    The name "weakest" means the part with the lowest score, and a name in the verdict's `scores` means
+    that score. The scores are named after the judge, or after `name` if it is given.
 
-    A verdict without a score (an error, not applicable) has all of them too, each with a score of None. So
-    has one that lacks a part, for that part.
+    A verdict without a score (an error, not applicable) also has all of them, each with the score None. A
+    verdict that lacks a part has None for that part.
     """
     parts: dict[str, Verdict | Part] = {"": verdict}
-    if verdict.status == "ok":  # an error may have some parts, which say nothing without the others
+    if verdict.status == "ok":  # an error may have some parts, which mean nothing without the others
         for part in verdict.parts:
             parts[part.name] = part
         for score_name in verdict.scores:  # a sentence may have the same name
             parts[score_name] = verdict
         weakest = weakest_part(verdict.parts)
         if weakest:
-            # Under this name nothing else says which part it is.
+            # With this name, nothing else says which part it is.
             parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
         elif verdict.weakest is not None:
             parts["weakest"] = verdict  # a blank response that is scored 0 has no parts
@@ -475,7 +476,7 @@ def named_scores(
 
 
 def weakest_part(parts: Iterable[Part]) -> Part | None:
-    """The first part with the lowest score; None if no part has a score."""
+    """Return the first part with the lowest score; None if no part has a score."""
     scored_parts = [part for part in parts if part.score is not None]
     if not scored_parts:
         return None
@@ -492,20 +493,20 @@ class Scored(Protocol):
 
     @property
     def weakest(self) -> float | None:
-        """The lowest score of the parts, where that decides."""
+        """The lowest score of the parts, if that decides."""
         ...
 
 
 def deciding_score(judgement: Scored) -> float | None:
-    """The score that thresholds apply to: the weakest part's where it decides, otherwise the headline."""
+    """Return the score that thresholds apply to: the weakest part's if it decides, else the headline."""
     return judgement.score if judgement.weakest is None else judgement.weakest
 
 
 def sum_costs(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """What several verdicts took together, as fields of one: usage, attempts and retries."""
+    """Return what several verdicts took together, as fields of one: usage, attempts and retries."""
     usages = [verdict.usage for verdict in verdicts if verdict.usage]
     return {
-        # Not a usage of 0, which would say that the calls were free.
+        # Not a usage of 0, which would mean that the calls were free.
         "usage": sum(usages, Usage()) if usages else None,
         "attempts": sum(verdict.attempts for verdict in verdicts),
         "retries": sum(verdict.retries for verdict in verdicts),
@@ -513,7 +514,7 @@ def sum_costs(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def fields_of_votes(votes: Sequence[Verdict]) -> dict[str, Any]:
-    """What votes are, and took together, as fields of the verdict that comes from them."""
+    """Return what votes are, and took together, as fields of the verdict that comes from them."""
     models = dict.fromkeys(vote.model or "?" for vote in votes)
     return {
         "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
@@ -526,10 +527,10 @@ def fields_of_votes(votes: Sequence[Verdict]) -> dict[str, Any]:
 def passing_fields(
     score: float | None, parts: Iterable[Part], by: Passes, threshold: float
 ) -> dict[str, Any]:
-    """A verdict's fields that say whether it passes: with the lowest score of its parts, if that decides."""
+    """Return the fields that say whether a verdict passes: by its weakest part's score, if that decides."""
     weakest = None
     if by == "weakest" and score is not None:
-        # A blank response that is scored 0 has no parts: its headline is all there is.
+        # A blank response that is scored 0 has no parts, only its headline.
         lowest_part = weakest_part(parts)
         weakest = lowest_part.score if lowest_part else score
     deciding = score if weakest is None else weakest
@@ -537,30 +538,30 @@ def passing_fields(
 
 
 def passes(score: float, threshold: float) -> bool:
-    """Whether a score reaches a threshold: the only place where one is applied."""
+    """Return whether a score reaches a threshold: the only place where one is applied."""
     return round_score(score) >= threshold
 
 
 def passes_anew(verdict: Verdict, threshold: float) -> bool | None:
-    """Whether a verdict passes a threshold that was set after it was given; None for an error."""
+    """Return whether a verdict passes a threshold that was set after it was given; None for an error."""
     if verdict.score is None:
         return verdict.passed
     if verdict.votes and verdict.decided_by is None:
-        # Of a panel the majority decides, whatever the mean score is; of a cascade one verdict stands.
+        # In a panel the majority decides, regardless of the mean score; in a cascade one verdict is final.
         return verdict.passed
     return passes(deciding_score(verdict) or 0.0, threshold)
 
 
 def round_score(score: float) -> float:
-    """A score as it is compared with thresholds: without the rounding errors of sums and means."""
+    """Return a score as it is compared with thresholds: without the rounding errors of sums and means."""
     return round(score, DIGITS_COMPARED)
 
 
 def _score_for_order(part: Part) -> float:
-    # A sentence that claims nothing is as good as the best ones: it stands behind what went wrong.
+    # A sentence that claims nothing is as good as the best ones: it comes after what went wrong.
     return 1.0 if part.score is None else part.score
 
 
 def _line_of(part: Part) -> str:
-    # A part without a reason has no colon behind it.
+    # A part without a reason has no colon after it.
     return f"{part.name} ({part.value_text}): {part.reason}".rstrip(": ")

@@ -488,10 +488,10 @@ WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "a threshold out of range": ({"threshold": 7}, "threshold"),
     "a misspelt field": ({"fields": {"qeury": "{}.q"}}, "unknown field 'qeury', did you mean 'query'"),
     "a field of no prompt": ({"fields": {"topic": "{}.q"}}, "unknown field 'topic'"),
-    "an unknown root": ({"fields": {"query": "nowhere.q"}}, "begins with 'nowhere', which is none of"),
+    "an unknown root": ({"fields": {"query": "nowhere.q"}}, "starts with 'nowhere', which is not one of"),
     "a path without a root": (
         {"fields": {"query": "q"}},
-        r"begins with 'q', which is none of .*: a path is like \w+\.NAME",
+        r"starts with 'q', which is not one of .*: write a path like \w+\.NAME",
     ),
     "no mapping": ({"fields": 5}, "fields must be a mapping of field to dotted path, or a function"),
     "an asynchronous function": ({"fields": case_later}, "must be a function that returns the case at once"),

@@ -102,7 +102,7 @@ CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
             [GROUNDED],
             [summary("groundednes")],
             "no verdicts under the name 'groundednes': evaluator('groundednes', ...) must be among the "
-            "evaluators; there are those of groundedness",
+            "evaluators; there are verdicts under groundedness",
             id="misspelt name",
         ),
         pytest.param(
@@ -128,19 +128,19 @@ CONFUSED = evaluator("groundedness", model=ScriptedModel(BAD, BAD))
             [evaluator("passage_quality", model="offline")],
             [summary("passage_recall")],
             "no verdicts under the name 'passage_recall': evaluator('passage_recall', ...) must be among the "
-            "evaluators; there are those of passage_quality",
+            "evaluators; there are verdicts under passage_quality",
             id="a part",
         ),
         pytest.param(
             [evaluator("statement_groundedness", model="offline", name="mine")],
             [summary("mine_weakest")],
-            "there are those of mine",
+            "there are verdicts under mine",
             id="the weakest part",
         ),
         pytest.param(
             [evaluator("statement_groundedness", model="offline", name="mine")],
             [summary("mine_mean")],
-            "there are those of mine",
+            "there are verdicts under mine",
             id="the mean of the parts",
         ),
         pytest.param(

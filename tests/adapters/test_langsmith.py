@@ -432,7 +432,9 @@ def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: An
     rows = run(returning(ANSWER), (QUESTION, None), evaluators=judges)
     assert [(feedback.key, feedback.score) for feedback in results(rows[0])] == [("by_2", 0.25), ("by_5", 1)]
     assert [figures_of(key, rows)["mean"].score for key in ("by_2", "by_5")] == [0.25, 1]
-    with pytest.raises(ValueError, match=r"under the key 'groundedness'.*; there are those of by_2, by_5"):
+    with pytest.raises(
+        ValueError, match=r"under the key 'groundedness'.*; there are verdicts under by_2, by_5"
+    ):
         figures_of("groundedness", rows)
 
 

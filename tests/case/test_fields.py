@@ -462,10 +462,10 @@ def test_state_that_is_an_object_is_read_by_paths() -> None:
         ({"query": "input.q", "question": "input.p"}, "alias_conflict: query is already read from input.q"),
         (
             {"query": "inputs.q"},
-            "bad_path: the path 'inputs.q' begins with 'inputs', which is none of input, did",
+            "bad_path: the path 'inputs.q' starts with 'inputs', which is not one of input, did",
         ),
-        ({"query": ["input", "q"]}, "none of input"),
-        ({"query": ""}, "none of input"),
+        ({"query": ["input", "q"]}, "not one of input"),
+        ({"query": ""}, "not one of input"),
     ],
     ids=[
         "a misspelt field",
@@ -644,8 +644,8 @@ def test_columns_are_mapped_with_the_rules_of_their_field(
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("inputs.qq", "looks for query, did you mean 'inputs.q'? The first row has inputs.q, outputs"),
-        ("nothing", "has nothing, where `fields` looks for query. The first row has inputs.q, "),
+        ("inputs.qq", "for query, did you mean 'inputs.q'? The first row has inputs.q, outputs"),
+        ("nothing", "has the path nothing, which `fields` gives for query. The first row has inputs.q, "),
         ("outputs.choices.1.text", "did you mean 'outputs.choices.0.text'?"),
     ],
     ids=[
@@ -667,7 +667,9 @@ def test_on_stdin_it_is_refused_after_the_last_row(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}\n{"b": 2}\n')))
     rows = read_rows("-", fields={"query": "c"})
     assert [next(rows)["query"], next(rows)["query"]] == [None, None]  # type: ignore[index]
-    with pytest.raises(CaseError, match="bad_path: no row of stdin has c, where `fields` looks for query"):
+    with pytest.raises(
+        CaseError, match="bad_path: no row of stdin has the path c, which `fields` gives for query"
+    ):
         next(rows)
 
 

@@ -159,15 +159,15 @@ TABLE = [
     ),
     pytest.param(
         row([{"role": "tool", "content": [{"type": "tool_result", "payload": OPEN}]}]),
-        Read(error="nothing reads payload"),
+        Read(error="payload is not read"),
         id="a result under another key",
     ),
     pytest.param(
         row([{"role": "tool", "tool_call_id": "1", "content": "", "result": OPEN}]),
-        Read(error="nothing reads result"),
+        Read(error="result is not read"),
         id="a result beside a content",
     ),
-    pytest.param(row([said("", answer="At 9.")]), Read(error="nothing reads answer"), id="a text elsewhere"),
+    pytest.param(row([said("", answer="At 9.")]), Read(error="answer is not read"), id="a text elsewhere"),
     pytest.param(row([said(None, id="a", thinking="Hm, so.")]), Read("", None), id="an id and reasoning"),
     pytest.param(
         row([said(explanation=LONG)]), Read(context=None, warnings=NOT_READ), id="a text beside a text"
@@ -186,7 +186,7 @@ TABLE = [
         row([said([{"type": "text", "content": "At 9."}])]), NO_CONTEXT, id="a block of OpenTelemetry"
     ),
     pytest.param(
-        row(context=[{"text": "", "body": OPEN}]), Read(error="nothing reads body"), id="a blank document"
+        row(context=[{"text": "", "body": OPEN}]), Read(error="body is not read"), id="a blank document"
     ),
     pytest.param(
         row(context=[{"text": OPEN, "summary": LONG}]),
@@ -196,7 +196,7 @@ TABLE = [
     pytest.param(row(context=[{"text": OPEN, "source": "a.pdf", "author": "Jane Roe"}]), Read(), id="names"),
     pytest.param(
         row(context={"documents": [], "error": "no index"}),
-        Read(error="nothing reads error"),
+        Read(error="error is not read"),
         id="a failed search",
     ),
 ]

@@ -107,18 +107,18 @@ def test_a_blank_value_is_judged_where_it_may_be_blank(
     [
         pytest.param(
             f"{G} -O may_be_empty=contxt",
-            "-O may_be_empty=contxt: no judge has that input; there are: query, context, response",
+            "-O may_be_empty=contxt: no judge has that input; the inputs are: query, context, response",
             id="misspelt",
         ),
         pytest.param(
             f"{G} -O may_be_empty=reference",
-            "-O may_be_empty=reference: no judge has that input; there are: query, context, response",
+            "-O may_be_empty=reference: no judge has that input; the inputs are: query, context, response",
             id="a field that only other judges have",
         ),
         pytest.param(
             f"{G} {M} -O may_be_empty=query,places",
             "-O may_be_empty=places: no judge has that input; "
-            "there are: query, context, response, question, topic",
+            "the inputs are: query, context, response, question, topic",
             id="the second one, with the inputs of two judges",
         ),
         pytest.param(f"{G} -O may_be_empty=", "-O may_be_empty=: expected NAME=VALUE", id="no name"),

@@ -108,7 +108,7 @@ def test_estimate_shows_the_most_that_a_cascade_can_cost(command: Invoke, file_o
     result = command("estimate", file_of(*ROWS), "--judge", "groundedness", *CASCADE)
     assert result.exit_code == 0, result.output
     assert words(result.stdout)[1][:3] == ["groundedness", "<=", "10"]
-    assert "groundedness: 1 to 2 calls a row" in result.stdout
+    assert "groundedness: 1 to 2 calls per row" in result.stdout
 
 
 def test_resumed_run_needs_the_same_bounds(command: Invoke, file_of: FileOf, server: StandIn) -> None:
@@ -151,15 +151,18 @@ def test_batches_ask_the_strong_model_in_a_second_round(batches: Any, finish: st
 
 REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
     "no bounds": (("--cascade", "cheap"), "--cascade: add -O until=LOW,HIGH"),
-    "bounds without a cascade": (("-O", "until=0.1,0.9"), "-O until is about a cascade: add --cascade MODEL"),
-    "a way without a cascade": (("-O", "by=score"), "-O by is about a cascade"),
+    "bounds without a cascade": (
+        ("-O", "until=0.1,0.9"),
+        "-O until only applies to a cascade: add --cascade MODEL",
+    ),
+    "a way without a cascade": (("-O", "by=score"), "-O by only applies to a cascade"),
     "a flag without a cascade": (
         ("-O", "not_applicable_stands=true"),
-        "-O not_applicable_stands is about a cascade",
+        "-O not_applicable_stands only applies to a cascade",
     ),
     "a panel": ((*CASCADE, "--panel"), "--cascade and --panel exclude each other"),
     "repeats": ((*CASCADE, "--repeats", "3"), "--cascade and --repeats exclude each other"),
-    "two strong models": ((*CASCADE, "--model", "other"), "--cascade: name one --model"),
+    "two strong models": ((*CASCADE, "--model", "other"), "--cascade: give one --model"),
     "two judges": ((*CASCADE, "--judge", "passage_quality"), "--cascade: name one --judge"),
     "the strong model as the cheap one": (
         ("--cascade", "strong", "-O", "until=0.1,0.9"),

@@ -56,7 +56,7 @@ def test_a_budget_is_still_named_by_its_option(invoke: Invoke, file_of: FileOf) 
         ),
         pytest.param(
             ["run", "cases.csv", "--judge", "groundedness", "--model", "offline"],
-            "cases.csv: no row could be read: the table has a header, and nothing below it",
+            "cases.csv: no row could be read: the table has a header and nothing below it",
             id="a header alone",
         ),
         pytest.param(
@@ -71,7 +71,7 @@ def test_a_budget_is_still_named_by_its_option(invoke: Invoke, file_of: FileOf) 
         ),
         pytest.param(
             ["run", "wide.csv", "--judge", "groundedness", "--model", "offline"],
-            "wide.csv: no row could be read; the file must be a table: a header, and below it rows with as",
+            "wide.csv: no row could be read; the file must be a table: a header, and rows with as many cells",
             id="a table with too many cells",
         ),
         pytest.param(

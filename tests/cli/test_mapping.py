@@ -89,7 +89,7 @@ def test_resuming_with_another_map_judges_again_what_it_changes(command: Invoke,
     second = ScriptedModel(GOOD.replace("5", "1"))
     result = command(*run, "--resume", "--fields", "query=b", model=second)
     assert "1 verdicts reused, 1 new\n" in result.stdout
-    assert "1 previous verdicts are on cases that were removed or changed" in result.stdout
+    assert "1 previous verdicts are for cases that were removed or changed" in result.stdout
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "0.500", "2"]
     assert "When does it return?" in second.asked[0].messages[-1]["content"]
     again = command(*run, "--resume", "--fields", "query=b", model=second)

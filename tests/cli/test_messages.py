@@ -56,7 +56,7 @@ def test_remedies_for_an_endpoint_name_no_argument(remedy: str) -> None:
 JUDGED = ("--judge", "groundedness", "--model", "m")
 G, S = "--judge groundedness", "--judge strict.prompty"
 ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
-ADD_VOTES = " is about votes: add --repeats N, or --panel"
+ADD_VOTES = " only applies to votes: add --repeats N, or --panel"
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 ARGUMENT = re.compile(r"\b[a-z_]+=(?![\w{'])")  # LangChain says model='...'
 
@@ -140,9 +140,9 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "object.json --model a": "object.json: it is a single object with the keys rows: write an",
         "c.jsonl --model a --out c.jsonl": "c.jsonl is the file of cases: choose another",
         "c.jsonl --model a --out no/folder.jsonl": "the folder no does not exist: create it",
-        "c.jsonl --model a --out s3://bucket/v.jsonl": "--out s3://bucket/v.jsonl: this is a link, and the",
-        "c.jsonl --model a --cache https://host/c.db": "--cache https://host/c.db: this is a link, and the",
-        "two.json --model a": "name that with --rows, which can be results.results, results.prompts",
+        "c.jsonl --model a --out s3://bucket/v.jsonl": "--out s3://bucket/v.jsonl: this is a URL, but the",
+        "c.jsonl --model a --cache https://host/c.db": "--cache https://host/c.db: this is a URL, but the",
+        "two.json --model a": "name it with --rows, which can be results.results, results.prompts",
         "two.json --model a --rows results": "no array at results, which --rows names",
         "c.jsonl --model a --rows results": "leave --rows out, or pass the format json",
         "c.jsonl --model a --resume": "--resume needs --out PATH, the file to continue",
@@ -196,8 +196,8 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         "--fields query=": "--fields query=: expected FIELD=PATH",
         "--fields query=inputs.q --fields query=other": "query is already read from inputs.q: leave one out",
         "--fields query=inputs.q --fields question=other": "--fields: query is already read from inputs.q",
-        "--fields response=output.txt": "has output.txt, where --fields looks for response, did you mean",
-        "--fields response=nowhere": "has nowhere, where --fields looks for response. The first row has inpu",
+        "--fields response=output.txt": "the path output.txt, which --fields gives for response, did you",
+        "--fields response=nowhere": "has the path nowhere, which --fields gives for response. The first row",
     },
 }
 

@@ -188,14 +188,12 @@ def test_a_field_in_a_mapping_of_its_name_is_proposed(invoke: Invoke, file_of: F
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        pytest.param(
-            "rows.json", "[]", "rows.json: no row could be read: the array in it is empty", id="array"
-        ),
+        pytest.param("rows.json", "[]", "rows.json: no row could be read: its array is empty", id="array"),
         pytest.param("rows.jsonl", '{"error": "Timeout"}', "run the application again", id="crashed rows"),
         pytest.param(
             "rows.jsonl",
             json.dumps({"input": ASKED, "output": ANSWER, "reference": OPEN}),
-            "--judge passage_quality; if it holds the documents, --fields context=reference\n",
+            "--judge passage_quality; if it contains the documents, --fields context=reference\n",
             id="a reference that may be the documents",
         ),
     ],

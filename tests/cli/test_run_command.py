@@ -107,7 +107,7 @@ def test_judges_whose_inputs_no_row_has_are_left_out_and_named(  # noqa: PLR0913
     model = ("--model", "offline") if name == "run" else ()
     result = invoke(name, file_of(*rows), *model, *words_of_options)
     output = result.stderr + result.stdout
-    line = f"left out, as no row has all that they need: {left_out}; --judge NAME asks one anyway\n"
+    line = f"left out because no row has all their inputs: {left_out}; --judge NAME runs one anyway\n"
     assert (line in output, "left out" in output) == (left_out != "", left_out != "")
 
 
@@ -181,14 +181,14 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     [
         pytest.param(
             "[]",
-            "no row could be read; the file must hold one JSON object per line",
+            "no row could be read; the file must contain one JSON object per line",
             id="a file that is no JSON Lines",
         ),
         pytest.param(
             {**ROW, "judges": "passage_quality"},
             "nothing was judged, because every row names other judges under `judges`: choose one of them "
-            "with --judge, leave that key out of the rows, or, if a prompt of your own judges what NAME "
-            "among them does, say `offline: NAME` in the front matter of its file",
+            "with --judge, leave that key out of the rows, or, if your own prompt judges the same "
+            "thing as one of them, NAME, put `offline: NAME` in its front matter",
             id="rows for other judges",
         ),
         pytest.param(
@@ -203,7 +203,7 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
         ),
         pytest.param(
             {**ROW, "context": "['a', 'b']"},
-            "nothing was judged, because no row can be judged as it is: see above",
+            "nothing was judged, because no row can be judged as it was given: see above",
             id="rows whose context cannot be read",
         ),
     ],
@@ -292,7 +292,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
     assert "    quote: the FERRY  sails at nine\n" in details
     assert f"    context[1][{start}:{start + 23}], exact: the ferry\tsails at nine\n" in details
     assert "another, sentence" not in details
-    assert "no verdict is on a case with the id 'none'" in details
+    assert "there is no verdict on a case with the id 'none'" in details
 
 
 def test_full_shows_an_error_and_escapes_controls(invoke: Invoke, file_of: FileOf) -> None:

@@ -125,8 +125,8 @@ def test_votes_from_the_cache_cost_nothing(run_at_endpoint: RunAtEndpoint) -> No
     assert [vote.reply for vote in cached.votes] == [vote.reply for vote in new.votes]
     assert new.usage == Usage(prompt_tokens=30, completion_tokens=15)
     assert cached.usage == Usage()
-    assert "tokens: 30 prompt, 15 completion, 45 a verdict, cost: 4.5000\n" in first.stderr
-    assert "tokens: 0 prompt, 0 completion, 0 a verdict, cost: 0.0000\n" in second.stderr
+    assert "tokens: 30 prompt, 15 completion, 45 per verdict, cost: 4.5000\n" in first.stderr
+    assert "tokens: 0 prompt, 0 completion, 0 per verdict, cost: 0.0000\n" in second.stderr
 
 
 def hanging(body: dict[str, Any]) -> Answer:
@@ -247,18 +247,18 @@ def test_titles_make_tool_results_unless_they_must_not(run_at_endpoint: RunAtEnd
     ("options", "calls", "note"),
     [
         pytest.param(G, "2", "", id="one call a row"),
-        pytest.param(f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls a row\n", id="repeats"),
+        pytest.param(f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls per row\n", id="repeats"),
         pytest.param(
             f"{G} --repeats 5 -O stop=never",
             "10",
-            "groundedness: 5 calls a row\n",
+            "groundedness: 5 calls per row\n",
             id="repeats that are all asked for",
         ),
         pytest.param(
-            f"{G} --panel {ALL}", "<= 6", "groundedness: 2 to 3 calls a row\n", id="a panel of models"
+            f"{G} --panel {ALL}", "<= 6", "groundedness: 2 to 3 calls per row\n", id="a panel of models"
         ),
         pytest.param(
-            f"{G} {S} --panel", "4", "groundedness+strict: 2 calls a row\n", id="a panel of prompts"
+            f"{G} {S} --panel", "4", "groundedness+strict: 2 calls per row\n", id="a panel of prompts"
         ),
     ],
 )

@@ -128,7 +128,7 @@ def test_setting_out_of_range_is_refused(settings: Any) -> None:
 def test_misspelt_option_and_path_are_refused() -> None:
     with pytest.raises(TypeError, match="retries"):
         as_guard(JUDGE, retrys=2)  # type: ignore[call-arg]
-    with pytest.raises(CaseError, match="begins with"):
+    with pytest.raises(CaseError, match="starts with"):
         as_guard(JUDGE, fields={"query": "input.q"})
 
 

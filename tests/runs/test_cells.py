@@ -83,7 +83,7 @@ TEXTS: Mapping[str, tuple[str, str, Any]] = {
     "a tool's message as the answer": (
         "response",
         '[{"role": "tool", "content": "At 9."}]',
-        Refused("field_unreadable: not one of the assistant alone"),
+        Refused("field_unreadable: not only one assistant message"),
     ),
     "a blank query": ("query", " ", " "),
     "a question as messages": ("query", json.dumps(QUESTION), QUESTION),

@@ -171,7 +171,7 @@ def test_run_command_reports_tokens_including_reasks(invoke: Invoke, file_of: Ca
     prices = ["--price", "0.5,2"]
     result = invoke("run", file_of(ROW, ROW), *options, *prices, model=model)
     assert result.stderr.splitlines()[-1] == (
-        "tokens: 3,000 prompt, 150 completion, 1,575 a verdict, cost: 0.0018"
+        "tokens: 3,000 prompt, 150 completion, 1,575 per verdict, cost: 0.0018"
     )
     (line, *_) = (json.loads(line) for line in result.stdout.splitlines())
     assert line["usage"] == {
@@ -187,7 +187,7 @@ def test_run_command_shows_cached_and_reasoning_tokens(invoke: Invoke, file_of: 
     model = ScriptedModel(Reply(GOOD, usage=usage))
     result = invoke("run", file_of(ROW), "--judge", "groundedness", "--model", "m", model=model)
     assert result.stderr.splitlines()[-1] == (
-        "tokens: 2,000 prompt (1,024 cached), 900 completion (800 reasoning), 2,900 a verdict"
+        "tokens: 2,000 prompt (1,024 cached), 900 completion (800 reasoning), 2,900 per verdict"
     )
 
 
@@ -207,7 +207,7 @@ def test_run_command_tells_none_from_unknown(
     usage = Usage(prompt_tokens=2000, completion_tokens=900, **counts)
     options = ["--judge", "groundedness", "--model", "m"]
     result = invoke("run", file_of(ROW), *options, model=ScriptedModel(Reply(GOOD, usage=usage)))
-    assert result.stderr.splitlines()[-1] == f"tokens: {line}, 2,900 a verdict"
+    assert result.stderr.splitlines()[-1] == f"tokens: {line}, 2,900 per verdict"
 
 
 def test_run_command_counts_cached_tokens_at_their_price(

@@ -119,13 +119,13 @@ def test_columns_are_kept(columns: Columns, names: list[str]) -> None:
         pytest.param(
             [],
             ["qeury"],
-            "no column 'qeury' to keep, did you mean 'query'\\? The columns are: id, query",
+            "the column 'qeury' to keep does not exist, did you mean 'query'\\? The columns are: id, query",
             id="a misspelt column",
         ),
         pytest.param(
             ["score"],
             ["score"],
-            "column 'score' cannot be kept: a column of the verdicts has that name",
+            "column 'score' cannot be kept, because a column of the verdicts has that name",
             id="the name of a column of verdicts",
         ),
         pytest.param(
@@ -158,7 +158,7 @@ def test_column_that_cannot_be_kept_or_read_is_refused(
     ("row", "message"),
     [
         pytest.param({"query": "q"}, "add a column 'id'", id="no id"),
-        pytest.param({"id": 1, "key": 1}, "there is a column 'key' already", id="a key already"),
+        pytest.param({"id": 1, "key": 1}, "the column 'key' already exists", id="a key already"),
     ],
 )
 def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:

@@ -187,7 +187,7 @@ def test_a_row_group_that_unpacks_to_gigabytes_is_an_error(tmp_path: Path) -> No
     texts = pa.array([str(number) + "x" * 90_000 for number in range(20)])
     options = {"use_dictionary": False, "compression": "zstd"}
     pq.write_table(pa.table({"context": texts}), tmp_path / "a.parquet", **options)
-    with pytest.raises(CaseError, match="unpacks to gigabytes: write smaller row groups"):
+    with pytest.raises(CaseError, match="decompresses to gigabytes: write smaller row groups"):
         read_places(tmp_path / "a.parquet")
 
 

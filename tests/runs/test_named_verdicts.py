@@ -16,7 +16,9 @@ def test_the_evaluator_of_a_name_is_selected() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        pytest.param(ROWS, "no verdicts under the key 'c': .*; there are those of a, b", id="another name"),
+        pytest.param(
+            ROWS, "no verdicts under the key 'c': .*; there are verdicts under a, b", id="another name"
+        ),
         pytest.param([], r"evaluator\('c', ...\) must be among the evaluators$", id="no rows"),
         pytest.param([[("c", 1), ("c", 2)]], "two evaluators share the key 'c': give one", id="two of a row"),
     ],

@@ -162,13 +162,13 @@ def test_stopped_run_writes_what_is_finished_and_can_be_resumed(command: Invoke)
         pytest.param(
             ["v.parquet"],
             [],
-            "v.parquet already exists, and v.parquet.jsonl, its lines, does not",
+            "v.parquet already exists, but its lines, v.parquet.jsonl, do not",
             id="a table without its lines",
         ),
         pytest.param(
             ["v.parquet"],
             ["--resume"],
-            "v.parquet already exists, and v.parquet.jsonl, its lines, does not",
+            "v.parquet already exists, but its lines, v.parquet.jsonl, do not",
             id="a table without its lines, resumed",
         ),
         pytest.param(["v.parquet/"], [], "v.parquet is a folder: choose another file", id="a folder"),

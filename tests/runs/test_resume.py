@@ -156,7 +156,9 @@ def test_changed_case_is_judged_again_with_a_notice_but_not_for_its_metadata(
     run(1, 2)
     result, n_calls = run(1, {**ROW, "id": "2", **change}, options=["--resume"])
     assert (result.exit_code, n_calls) == (0, n_asked)
-    assert ("1 previous verdicts are on cases that were removed or changed" in result.stdout) is bool(n_asked)
+    assert ("1 previous verdicts are for cases that were removed or changed" in result.stdout) is bool(
+        n_asked
+    )
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "1.000", "2"]
 
 
@@ -172,7 +174,7 @@ def test_resume_with_another_prompt_is_refused(run: Run, out: Path, tmp_path: Pa
     prompt.write_text(text.replace("VERSION", "1.1.0"))
     result, n_asked = run(1, options=["--judge", prompt, "--resume"])
     assert (result.exit_code, n_asked, out.read_bytes()) == (2, 0, before)
-    assert "holds verdicts of mine@1.0.0|sha:" in result.stderr
+    assert "contains verdicts of mine@1.0.0|sha:" in result.stderr
     assert "but this run uses the prompt 1.1.0|sha:" in result.stderr
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
 

@@ -60,8 +60,8 @@ JSON_LINES: Table = {
     "a key twice": (
         '{"a": 1, "a": 2}\n{"a": [{"b": 1, "b": 1}]}\n',
         [
-            "line 1: not readable as JSON (the key 'a' comes more than once)",
-            "line 2: not readable as JSON (the key 'b' comes more than once)",
+            "line 1: not readable as JSON (the key 'a' occurs more than once)",
+            "line 2: not readable as JSON (the key 'b' occurs more than once)",
         ],
     ),
     "not UTF-8": (
@@ -83,7 +83,7 @@ def test_words_for_missing_values_can_be_kept(tmp_path: Path) -> None:
 
 
 QR = {"query": "q", "response": "r"}
-CARRIAGE_RETURN = "not CSV (a carriage return in a cell without quotation marks: put them around the cell)"
+CARRIAGE_RETURN = "not CSV (an unquoted cell contains a carriage return: put quotation marks around it)"
 
 CSV: Table = {
     "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
@@ -163,7 +163,7 @@ CSV: Table = {
             {"query": "q", "response": "r"},
             (
                 "line 3: not CSV (unexpected end of data): a quote that opens in this row is never closed, "
-                "so lines 3 to 4 are one row: close the quote, or write a quote inside of a cell twice"
+                "so lines 3 to 4 are one row: close the quote, or double a quote inside a cell"
             ),
         ],
     ),
@@ -220,7 +220,7 @@ NO_ARRAYS: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "it is not JSON: Expecting value"),
     "not UTF-8": (b'["\xe9"]', "it is not JSON: 'utf-8' codec can't decode byte 0xe9"),
     "deep": ("[" * 200_000, "it is not JSON: "),
-    "a key twice": ('[{"a": 1, "a": 2}]', "it is not JSON: the key 'a' comes more than once"),
+    "a key twice": ('[{"a": 1, "a": 2}]', "it is not JSON: the key 'a' occurs more than once"),
 }
 
 
@@ -265,7 +265,7 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
     "two": (
         {"results": {"results": [A]}, "prompts": [B]},
         None,
-        "if rows are in an array in it, name that with `rows`, which can be results.results, prompts",
+        "if an array in it contains the rows, name it with `rows`, which can be results.results, prompts",
     ),
     "a name that is not there": (
         {"results": [A]},
@@ -276,7 +276,7 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
     "a case, whose documents are no rows": (
         {"query": "q", "passages": [{"text": "c"}], "answer": "r"},
         None,
-        "it is a single object with the keys query, passages, answer: if rows are in an array in it, name",
+        "it is a single object with the keys query, passages, answer: if an array in it contains the rows",
     ),
     "a thread": (
         {"messages": [{"role": "user", "content": "Hi"}]},
@@ -286,7 +286,7 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
     "a case without a list": (
         {"query": "q", "context": "c"},
         None,
-        'keys query, context: write an array of objects, which pandas does with the orient "records", or use',
+        'keys query, context: write an array of objects, as pandas does with the orient "records", or use',
     ),
     "no keys": ({}, None, "it is a single object with the keys none: write an array of objects"),
     "columns of pandas": (
@@ -294,7 +294,7 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
         None,
         "it is a single object with the keys a, b",
     ),
-    "an array by itself": ([A], "results", "it is an array, in which `rows` names nothing: leave `rows` out"),
+    "an array by itself": ([A], "results", "it is an array, so `rows` does not apply: leave `rows` out"),
 }
 
 
@@ -349,7 +349,7 @@ def test_inputs_and_outputs_that_are_json_objects_in_strings_are_these_objects(
 
 def test_rows_are_named_in_json_only(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("{}")
-    with pytest.raises(CaseError, match="`rows` names an array in a JSON file, and this is read as jsonl"):
+    with pytest.raises(CaseError, match="`rows` names an array in a JSON file, but this is read as jsonl"):
         list(read_rows(tmp_path / "rows.jsonl", rows="results"))
 
 
@@ -373,14 +373,14 @@ NO_TEXT: dict[str, tuple[str, bytes, str]] = {
     "compressed and cut off": (
         "rows.jsonl.gz",
         gzip.compress(CONTENTS["jsonl"])[:-9],
-        "cannot be uncompressed (Compressed file ended before the end-of-stream marker was reached)",
+        "cannot be decompressed (Compressed file ended before the end-of-stream marker was reached)",
     ),
     "compressed and damaged": (
         "rows.csv.gz",
         gzip.compress(CONTENTS["csv"])[:10] + b"\xff" * 40,
-        "cannot be uncompressed (Error -3 while decompressing",
+        "cannot be decompressed (Error -3 while decompressing",
     ),
-    "called compressed": ("rows.json.gz", CONTENTS["json"], "cannot be uncompressed (Not a gzipped file"),
+    "called compressed": ("rows.json.gz", CONTENTS["json"], "cannot be decompressed (Not a gzipped file"),
 }
 
 

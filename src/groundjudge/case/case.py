@@ -1,4 +1,4 @@
-"""A case is what a judge rates: a response and what it must be grounded in, read from any usual shape."""
+"""A case is what a judge rates: a response and what it must be grounded in, read from any common shape."""
 
 from __future__ import annotations
 
@@ -61,27 +61,28 @@ class CaseFields(TypedDict, total=False):
 class Case(Frozen):
     """What a judge rates. A field that is None was not given, which differs from an empty one.
 
-    Every field can be given in any of the usual shapes; it is kept as declared below.
+    Every field can be given in any of the common shapes; it is stored as declared below.
 
     Attributes:
         query: what the user asked: a string or chat messages.
         response: the response to rate: a string or chat messages.
         context: the documents that the response must be grounded in; a blank string gives ().
-        reference: the correct answer; given as documents or messages, it is their text.
+        reference: the correct answer; documents or messages are reduced to their text.
         conversation: the dialogue before the response: a string or chat messages.
-        profile: the description of the agent that responds; a mapping is kept as JSON text.
+        profile: the description of the responding agent; a mapping is stored as JSON text.
         agent_name: the name of that agent.
         answers: known answers of that agent, without blank ones.
-        id: identifies the case in verdicts; a number is kept as a string.
-        metadata: anything else, as JSON data; values that JSON cannot hold are kept as strings.
+        id: identifies the case in verdicts; a number is stored as a string.
+        metadata: anything else, as JSON data; values that JSON cannot represent are stored as strings.
         unreadable: the errors of the fields that could not be read, by field; those are None.
-        empty_paths: of fields that a path should give, and that are None, what is wrong with the path.
+        empty_paths: for fields that are None although a path should lead to them, what is wrong with the
+            path.
         notes: the warnings on fields, by field, such as `also_given`.
         tool_titles: whether a title can make a mapping a tool result (see `without_tool_titles`).
 
     Raises:
-        CaseError: `field_unreadable` or, for the context, `context_unreadable`: a value is not in any known
-            shape; the message names its keys or its type.
+        CaseError: `field_unreadable` or, for the context, `context_unreadable`: a value has no known shape;
+            the message names its keys or its type.
     """
 
     query: String | tuple[Message, ...] | None = None
@@ -95,7 +96,7 @@ class Case(Frozen):
     id: String | None = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)
 
-    # What the values above cannot say of how they were read. None of it is part of a dump or a hash.
+    # How the values above were read, as far as they do not show it. None of it is part of a dump or a hash.
     unreadable: SkipJsonSchema[Mapping[str, InstanceOf[CaseError]]] = Field(
         default_factory=dict, exclude=True, repr=False
     )
@@ -139,7 +140,7 @@ class Case(Frozen):
 
     @classmethod
     def of(cls, case: Case | Mapping[str, Any]) -> Case:
-        """The case itself, or the one that a mapping describes (see `from_mapping`)."""
+        """Return the case itself, or the one that a mapping describes (see `from_mapping`)."""
         if isinstance(case, Case):
             return case
         return cls.from_mapping(case)
@@ -148,17 +149,17 @@ class Case(Frozen):
     def from_mapping(cls, row: Mapping[str, Any]) -> Case:
         """Build a case from a mapping: a line of a file, a framework's row, or the state of an agent.
 
-        A field may have any of its names in `ALIASES`, in upper or lower case; keys that name no field go to
+        A field may have any of its names in `ALIASES`, in upper or lower case; all other keys go to
         `metadata`. See `Fields.in_row` for `messages`, and for rows with `inputs` and `outputs`.
 
-        A field that cannot be read (`context_unreadable`, `field_unreadable`) is an error only where a judge
-        looks at it. Where two keys give it different values the first in `ALIASES` counts (`also_given`).
+        An unreadable field (`context_unreadable`, `field_unreadable`) is an error only if a judge looks at
+        it. If two keys give it different values, the first in `ALIASES` counts (`also_given`).
 
         Raises:
             CaseError: `unreadable_row` if the row is not a mapping.
         """
         values = _read_values(Fields().in_row(row))
-        # Not by the constructor, which raises the error of a field that no judge may look at.
+        # Not by the constructor, which raises an unreadable field's error even if no judge needs it.
         case = cls.__new__(cls)
         super(Case, case).__init__(**values)
         return case
@@ -178,19 +179,19 @@ class Case(Frozen):
     def replace(self, **changes: Unpack[CaseFields]) -> Case:
         """Make a case with other values in some of its fields; they are read as the constructor reads them.
 
-        What was noted when the case was read (`unreadable`, `notes` and the like) holds for
-        the new case too, except for the fields that are replaced: for these the new values count.
+        What was noted when the case was read (`unreadable`, `notes` and so on) also applies to the new case,
+        except for the replaced fields: for them, the new values count.
 
         Raises:
-            CaseError: `field_unreadable` or `context_unreadable`: a value is not in any known shape.
+            CaseError: `field_unreadable` or `context_unreadable`: a value has no known shape.
             TypeError: no field has that name.
         """
         changed = Case(**changes)
-        # Where titles make no document a tool result, those of a new context do not either.
+        # If titles do not make documents tool results, those of a new context do not either.
         if not self.tool_titles:
             changed = changed.without_tool_titles()
         values: dict[str, Any] = {name: getattr(changed, name) for name in changes}
-        # What was noted of the new values, and of the fields that stay.
+        # What was noted about the new values, and about the fields that stay.
         for noted in ("unreadable", "notes"):
             values[noted] = dict(getattr(changed, noted))
             for name, note in getattr(self, noted).items():
@@ -199,7 +200,7 @@ class Case(Frozen):
         return super().model_copy(update=values)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Case:
-        """The same as `replace`, under the name that pydantic gives it; a deep copy shares no value."""
+        """Do the same as `replace`, under pydantic's name for it; a deep copy shares no value."""
         case = self
         if deep or not update:
             case = super().model_copy(deep=deep)
@@ -209,17 +210,17 @@ class Case(Frozen):
         return case.replace(**changes)
 
     def __iter__(self) -> Generator[tuple[str, Any], None, None]:
-        """The names and values of the fields that a dump has, so that `dict(case)` is like one."""
+        """Yield the names and values of the fields that a dump has, so that `dict(case)` is like one."""
         for name, value in super().__iter__():
             if not type(self).model_fields[name].exclude:
                 yield name, value
 
     def without_tool_titles(self) -> Case:
-        """Make a case in which no title makes a document a tool result, only a kind or a role does.
+        """Make a case in which titles never make a document a tool result; only a kind or a role does.
 
-        Use it if others than the application write the titles, as in a knowledge base. Of a `Document`, or a
-        document of a retriever, the title says nothing anyway. A judge does it by itself with the option
-        `tool_titles=False`.
+        Use it if someone other than the application writes the titles, as in a knowledge base. The title of
+        a `Document`, or of a retriever's document, never counts. With the option `tool_titles=False`, a
+        judge does this itself.
         """
         if not self.tool_titles:
             return self
@@ -233,7 +234,7 @@ class Case(Frozen):
         return super().model_copy(update=values)
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
-        """A field's value; None if it was not given.
+        """Return a field's value; None if it was not given.
 
         Raises:
             CaseError: the field could not be read.
@@ -244,9 +245,9 @@ class Case(Frozen):
         return getattr(self, field)
 
     def field_names(self) -> tuple[str, ...]:
-        """The names of the fields that were given, followed by the keys of the metadata that have a value."""
+        """Return the names of the fields that were given, then the keys of the metadata that have a value."""
         names: list[str] = []
-        # A field that cannot be read was given, too.
+        # An unreadable field was given, too.
         for name in ALIASES:
             if name in self.unreadable or getattr(self, name) is not None:
                 names.append(name)
@@ -256,43 +257,43 @@ class Case(Frozen):
         return tuple(names)
 
     def has_other_keys(self) -> bool:
-        """Whether there are values under names of no field: one of them may be a field by another name."""
+        """Return whether there are values under names that are not fields: one may be a renamed field."""
         return any(value is not None for value in self.metadata.values())
 
     def hint(self, field: str) -> str:
-        """For the message about a missing field: the path that gave nothing, or what may be meant by it."""
+        """Describe, for the message about a missing field, the path that gave nothing or what may be it."""
         if field in self.empty_paths:
             return f" ({self.empty_paths[field]})"
         for key, value in self.metadata.items():
             if key.casefold() in GENERIC and field_of(key) == field and value is not None:
-                return f" ({key!r} is not taken for it: it holds {shape_of(value)})"
+                return f" ({key!r} is not taken for it: it contains {shape_of(value)})"
         near_key = misspelt_key(field, self.metadata)
         if near_key is not None:
             return f" (is {near_key!r} meant to be the {field}?)"
         for name in ("query", "conversation"):
             if field == "response" and ends_with_answer(getattr(self, name)):
-                remedy = "if that is the response, name it messages, or its path with `fields`"
+                remedy = "if that is the response, name it messages, or give its path with `fields`"
                 return f" (the {name} ends with an answer: {remedy})"
         return ""
 
     def warnings(self, fields: Iterable[str]) -> tuple[str, ...]:
-        """The warnings on fields, or keys of the metadata, each once."""
+        """Return the warnings on fields, or keys of the metadata, each once."""
         warnings: dict[str, None] = {}
         for field in fields:
-            # An input of a prompt's own is in the metadata, where nothing has been read yet.
+            # A prompt's custom input is in the metadata, where nothing has been read yet.
             documents = try_read_field("documents", self.metadata.get(field))
             warnings.update(dict.fromkeys((*self.notes.get(field, ()), *notes_on(documents))))
         return tuple(warnings)
 
     def metadata_value(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
-        """A value of the metadata, read as an input of that type; None if it was not given.
+        """Return a value of the metadata, read as an input of that type; None if it was not given.
 
         Args:
             key: the key in the metadata, in upper or lower case.
             type: "text", "messages", "documents" or "list".
 
         Raises:
-            CaseError: `field_unreadable`: the value is not in any known shape of that type.
+            CaseError: `field_unreadable`: the value has no known shape of that type.
         """
         metadata = self.value("metadata")
         found_key = find_key(metadata, key)
@@ -305,19 +306,19 @@ class Case(Frozen):
 
     @property
     def query_text(self) -> str:
-        """The query as plain text; of messages the last user message."""
+        """The query as plain text; for messages, the last user message."""
         return text_of(self.query, "user")
 
     @property
     def response_text(self) -> str:
-        """The response as plain text; of messages the last assistant message."""
+        """The response as plain text; for messages, the last assistant message."""
         return text_of(self.response, "assistant")
 
 
 def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Read the values of fields, by name and in any shape, as `Case` declares them.
 
-    A field that cannot be read becomes an entry of `unreadable`, one whose path leads nowhere an entry of
+    An unreadable field becomes an entry of `unreadable`; one whose path leads nowhere becomes an entry of
     `empty_paths`: `{"query": "Hi", "context": 5}` gives the query and `unreadable["context"]`.
     """
     values = dict(spread_output(dict(values)))
@@ -339,7 +340,7 @@ def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
             fields[name] = value
         notes_on_field = notes_on(value)
         if name == "reference" and not isinstance(plain_value, str):
-            # It is kept as its text: what the text does not show can only be said here.
+            # Only its text is stored: what the text does not show can only be noted here.
             notes_on_field = notes_on(try_read_field("documents", plain_value))
         if name in also_given:
             notes_on_field = (*notes_on_field, ALSO_GIVEN)

@@ -1,4 +1,4 @@
-"""A list in a string, as which a cell of a table holds one; it is read alike in any container."""
+"""A list in a string, as in a table cell; it is read the same way in any container."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LIST_OF_MESSAGES = compile_when_used(r"""\[\s*(?:\{\s*(['"])role\1\s*:|\w*Messag
 
 
 def read_list(text: str, *types: type) -> Sequence[Any] | None:
-    """Return the JSON list that a string is; None if it is none, or has entries of other types.
+    """Return the JSON list that a string is; None if it is not one, or has entries of other types.
 
-    An entry may also be absent, which whoever reads the entries refuses as in any list.
+    An entry may also be absent; the code that reads the entries refuses that as in any list.
     """
     values = _parse(text)
     if not is_list(values):
@@ -36,7 +36,7 @@ def read_list(text: str, *types: type) -> Sequence[Any] | None:
 
 
 def read_object(text: str) -> Mapping[str, Any] | None:
-    """Return the JSON object that a string is; None if it is none."""
+    """Return the JSON object that a string is; None if it is not one."""
     value: object = None
     if text.lstrip().startswith("{"):
         with suppress(ValueError, RecursionError):
@@ -59,7 +59,7 @@ def read_documents(field: str, text: str) -> object:
 
 
 def code_of(field: str) -> str:
-    """The code of the error of a field that cannot be read."""
+    """Return the error code of an unreadable field."""
     return "context_unreadable" if field == "context" else "field_unreadable"
 
 
@@ -79,9 +79,9 @@ def _parse(text: str) -> object:
     if not stripped.startswith("["):
         return text
     try:
-        # Not strict: spreadsheets leave line breaks in strings as they are.
+        # Not strict: spreadsheets leave line breaks in strings unescaped.
         value, end = json.JSONDecoder(strict=False).raw_decode(stripped)
-    except (ValueError, RecursionError):  # "[1] says so" is a list and more; "[red] says so" is no JSON
+    except (ValueError, RecursionError):  # "[1] says so" is a list and more; "[red] says so" is not JSON
         return None
     if end < len(stripped):
         return text
@@ -89,10 +89,10 @@ def _parse(text: str) -> object:
 
 
 def _why_no_list(field: str, text: str) -> str:
-    fault = "a list that is cut off: export it whole"
+    fault = "a list that is cut off: export it in full"
     if text.rstrip().endswith("]"):
         fault = (
-            "a list as Python writes it, and pandas into CSV: read it with ast.literal_eval, and give the "
+            "a list as Python writes it, and pandas in CSV: read it with ast.literal_eval, and give the "
             "list or write it with json.dumps"
         )
     return f"{field} is {fault}; if it is one text, give a list of that text: {text[:60]!r}"

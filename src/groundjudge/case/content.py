@@ -1,7 +1,7 @@
-"""The content of a message or a document, of every vendor's shape, cut into pieces.
+"""The content of a message or a document, in any vendor's shape, cut into pieces.
 
-Nothing is dropped silently: data that is not a block is kept as JSON, what cannot be shown as text leaves its
-name in brackets, and a key that nothing reads is left over (see `Entry`). Only a model's reasoning is left
+Nothing is dropped silently: data that is not a block is kept as JSON, anything that cannot be shown as text
+leaves its name in brackets, and an unread key is left over (see `Entry`). Only a model's reasoning is left
 out, because it is not part of what the model said.
 """
 
@@ -14,7 +14,7 @@ from groundjudge.case.data import as_json, declared_fields, first_value, is_list
 from groundjudge.text.patterns import compile_when_used
 
 OUTPUT_NAMES = ("content", "output", "outputs", "result", "results", "response", "code_execution_result")
-"""The keys or attributes under which blocks of all vendors hold what a tool returned."""
+"""The keys or attributes in which vendors' blocks have what a tool returned."""
 
 BLOCK = compile_when_used(
     r"(?P<text>text|(?:input|output)_text|refusal)"
@@ -23,10 +23,10 @@ BLOCK = compile_when_used(
     r"|(?P<media>(?:input_)?(?:images?|audio|video|file|media|document)(?:_url|_file|_generation_call)?|(?:inline|file)_data)"
     r"|(?P<call>\w*tool_use|\w+_call|executable_code)"
 )
-"""The types of content blocks, of every vendor: the name of the group says how a block is read."""
+"""The types of content blocks of all vendors: the name of the group says how a block is read."""
 
 NOT_SNAKE = compile_when_used("[A-Z]|-")
-"""What some vendors write in place of `_` in the types of blocks: `toolUse`, `tool-call`."""
+"""What some vendors write instead of `_` in block types: `toolUse`, `tool-call`."""
 
 
 WITHOUT_CONTENT = compile_when_used(
@@ -35,23 +35,23 @@ WITHOUT_CONTENT = compile_when_used(
     r"|(?:\w+_)?metadatas?|\w*_?usage(?:_metadata)?|annotations|citations|(?:\w+_)?logprobs"
     r"|cache_control|\w*_?signature|artifact|embeddings?|uris?|urls?"
 )
-"""The keys without content for a judge: ids, times, kinds, usage, offsets, and what a model was not shown."""
+"""The keys without content for a judge: ids, times, kinds, usage, offsets, and what no model was shown."""
 
 WIDE_MARKS = frozenset("。！？")
 """What ends a sentence in scripts that put no spaces between words."""
 
 FILE_NAME = compile_when_used(r"[^\n]*\.[^\W\d_]\w{0,4}")
-"""What ends in a suffix: a sentence ends in its full stop."""
+"""Text that ends in a file suffix; a sentence ends in its full stop."""
 
 MAX_LOOKED_AT = 1000
-"""Characters by which a passage is told from a name."""
+"""How many characters distinguish a passage from a name."""
 
 MIN_WORDS = 3
-"""Words that make a text more than a name, such as "Recent News"."""
+"""How many words make a text more than a name, such as "Recent News"."""
 
 
 def is_passage(text: str) -> bool:
-    """Whether a text says something: it is no file's name, URL, number or date, and no word or two."""
+    """Return whether a text says something: not just a file name, URL, number, date, or a word or two."""
     start = text[:MAX_LOOKED_AT].strip()
     if not WIDE_MARKS.isdisjoint(start):
         return True
@@ -63,9 +63,9 @@ def is_passage(text: str) -> bool:
 
 
 class Entry:
-    """A message, block or document that is read key by key: what nothing has read of it is left over.
+    """A message, block or document that is read key by key: what has not been read is left over.
 
-    The `additional_kwargs` of LangChain's messages are read as if they stood in the message.
+    The `additional_kwargs` of LangChain's messages are read as if they were in the message itself.
     """
 
     def __init__(self, value: object) -> None:
@@ -76,8 +76,8 @@ class Entry:
             self._places.append(more)
         self._keys_read = {"additional_kwargs"}
 
-    def take(self, *names: str) -> Any:  # noqa: ANN401  whatever it holds
-        """Read the first of some names that has a value, which leaves those behind it unread; else None."""
+    def take(self, *names: str) -> Any:  # noqa: ANN401  any value
+        """Read the first of some names that has a value, leaving those after it unread; else None."""
         for name in names:
             self._keys_read.add(name)
             for place in self._places:
@@ -87,24 +87,24 @@ class Entry:
         return None
 
     def take_all(self, name: str) -> list[Any]:
-        """Read what stands under a name in the entry and in its `additional_kwargs`."""
+        """Read the values of a name in the entry and in its `additional_kwargs`."""
         self._keys_read.add(name)
         values = [first_value(place, name) for place in reversed(self._places)]
         return [value for value in values if value is not None]
 
     def take_media(self) -> Iterator[Piece]:
-        """Read the keys that are named like blocks of images and the like, such as the `images` of Ollama."""
+        """Read the keys that are named like blocks of images and similar media, such as Ollama's `images`."""
         for key, value in self._unread():
             if value and sort_of_block(key) == "media":
                 self._keys_read.add(key)
                 yield Piece("media", f"[{key}]")
 
     def keys_left(self, *, with_names: bool = False) -> list[str]:
-        """List the keys left over that hold a text, or a mapping or list with one.
+        """List the leftover keys with a text, or with a mapping or list that contains one.
 
         Args:
-            with_names: whether one word, a number or a name is a text, too: where nothing else was read it
-                may be all that the entry says.
+            with_names: whether a single word, number or name is a text, too: if nothing else was read, it may
+                be all that the entry says.
         """
         keys: list[str] = []
         for key, value in self._unread():
@@ -121,12 +121,12 @@ class Entry:
 
 
 def has_no_content(key: str) -> bool:
-    """Whether what a key holds says nothing to a judge, or is a model's reasoning."""
+    """Return whether a key's value says nothing to a judge, or is a model's reasoning."""
     return WITHOUT_CONTENT.fullmatch(key) is not None or sort_of_block(key) == "reasoning"
 
 
 def _holds_text(value: object, *, with_names: bool) -> bool:
-    """Whether a value is a text that says something, or a mapping or list with one."""
+    """Return whether a value is a text that says something, or a mapping or list with one."""
     if isinstance(value, str):
         return is_passage(value) or (with_names and bool(value.strip()))
     inner_values: Iterable[object] = ()
@@ -138,12 +138,12 @@ def _holds_text(value: object, *, with_names: bool) -> bool:
 
 
 class Piece(NamedTuple):
-    """A piece of what a message or a document holds.
+    """A piece of the contents of a message or a document.
 
     Attributes:
-        sort: a group of `BLOCK`, "data", or "beside" for what stands beside a message's content.
+        sort: a group of `BLOCK`, "data", or "beside" for what accompanies a message's content.
         text: what the piece says.
-        body: of a call or a result, the mapping or object with its name, arguments or output.
+        body: for a call or a result, the mapping or object with its name, arguments or output.
         is_whole: whether all of the block was read.
     """
 
@@ -154,7 +154,7 @@ class Piece(NamedTuple):
 
 
 def sort_of_block(block_type: object) -> str:
-    """Return how a block of that type is read: a group of `BLOCK`, or "data"."""
+    """Return how to read a block of that type: a group of `BLOCK`, or "data"."""
     snake_case = NOT_SNAKE.sub(r"_\g<0>", str(block_type)).replace("-", "").lower()
     match = BLOCK.fullmatch(snake_case)
     if match is None:
@@ -188,14 +188,14 @@ def read_block(block: object) -> Piece:
     if sort == "media":
         source = first_value(body, "source")
         if first_value(source, "type") in {"text", "content"}:
-            # A document of Anthropic's that holds text, or blocks of text.
+            # An Anthropic document that contains text, or blocks of text.
             entry.take("source")
             sort = "text"
             text = content_text(first_value(source, "data", "content"))
     if isinstance(text, str) and (sort == "text" or has_one_key or not is_mapping(block)):
         return Piece("text", text, is_whole=not entry.keys_left())
     if sort == "text" and (text is not None or entry.keys_left(with_names=True)):
-        # What it has under the name of a text is none, as in {"text": {"a": 1}}, or has another name.
+        # Its value under a text's name is not a text, as in {"text": {"a": 1}}, or has another name.
         return Piece("data", as_json(block), body)
     if sort in {"data", "result"}:
         return Piece(sort, as_json(block), body)
@@ -205,14 +205,14 @@ def read_block(block: object) -> Piece:
 
 
 def read_call(call: object) -> Piece:
-    """Read a call of a tool, or its result, if it has one: then the provider made the call."""
+    """Read a tool call, or its result if it has one: then the provider made the call."""
     if first_value(call, *OUTPUT_NAMES) is not None:
         return Piece("result", as_json(call), call)
     return Piece("call", body=call)
 
 
 def read_content(content: object) -> list[Piece]:
-    """Cut a content into pieces, without a model's reasoning.
+    """Cut content into pieces, without a model's reasoning.
 
     Data that is not among blocks is one piece.
     """
@@ -222,13 +222,13 @@ def read_content(content: object) -> list[Piece]:
         return [Piece("data", as_json(content))]
     blocks = [read_block(block) for block in content]
     if {block.sort for block in blocks} == {"data"}:
-        # A list of nothing but data is what a tool returned, not blocks.
+        # A list of only data is what a tool returned, not blocks.
         return [Piece("data", as_json(content))]
     return [block for block in blocks if block.sort != "reasoning"]
 
 
 def join_pieces(pieces: Iterable[Piece], between: str = "\n") -> str:
-    """The texts of pieces, one per line; adjacent texts with something else between them."""
+    """Return the texts of pieces, one per line; adjacent texts have a given separator."""
     strings: list[str] = []
     follows_text = False
     for piece in pieces:
@@ -245,5 +245,5 @@ def join_pieces(pieces: Iterable[Piece], between: str = "\n") -> str:
 
 
 def content_text(content: object) -> str:
-    """A string as it is; of a list of content blocks the texts, one per line; any other data as JSON."""
+    """Return a string unchanged, the texts of content blocks, one per line, or other data as JSON."""
     return join_pieces(read_content(content))

@@ -1,4 +1,4 @@
-"""Plain data: what mappings, lists and JSON can hold, whatever objects it comes in."""
+"""Plain data: what mappings, lists and JSON can represent, regardless of the objects it comes in."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ PLAIN_TYPES = frozenset([str, int, float, bool, dict, list, tuple])
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a value is a mapping; type checkers narrow its type accordingly."""
-    # The check for a mapping of any class asks the class each time; that for a dict is faster.
+    """Return whether a value is a mapping; type checkers narrow its type accordingly."""
+    # The check for any mapping class asks the class each time; the check for a dict is faster.
     return isinstance(value, (dict, Mapping))
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether a value is a list or a tuple; type checkers narrow its type accordingly."""
-    return isinstance(value, (list, tuple))  # `list | tuple` would be made anew for each value
+    """Return whether a value is a list or a tuple; type checkers narrow its type accordingly."""
+    return isinstance(value, (list, tuple))  # `list | tuple` would be created again for each value
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a number; a boolean, which is an int to Python, is none."""
+    """Return whether a value is a number; a boolean, although an int in Python, is not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def find_key(data: Mapping[str, Any], name: str) -> str | None:
-    """Find the key of a mapping that is a name, or else the last that is the name in upper or lower case."""
+    """Find the key of a mapping that equals a name, or else the last that does so ignoring case."""
     if name in data:
         return name
     found_key: str | None = None
@@ -42,24 +42,24 @@ def find_key(data: Mapping[str, Any], name: str) -> str | None:
     return found_key
 
 
-def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
-    """Whether a value is None or what tables hold in its place: NaN, NaT, pandas' NA."""
+def is_absent(value: Any) -> bool:  # noqa: ANN401  any value of a table
+    """Return whether a value is None or what tables contain instead: NaN, NaT, pandas' NA."""
     if value is None or type(value).__name__ == "NAType":
         return True
     try:
         # Only NaN and NaT differ from themselves. An array compares item by item, and has no truth value.
         return bool(value != value)  # noqa: PLR0124
-    except Exception:  # noqa: BLE001  whatever a comparison of the caller's objects raises
+    except Exception:  # noqa: BLE001  comparing the caller's objects may raise anything
         return False
 
 
-def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
-    """Return a list in place of NumPy's and pandas' arrays and tables, and of an iterator.
+def as_plain(value: Any) -> Any:  # noqa: ANN401  any value
+    """Return a list for NumPy and pandas arrays and tables, and for an iterator.
 
-    An iterator can be gone through only once, but a value is read twice where two keys may say the same. Any
-    other value is returned as it is, also a list with iterators inside.
+    An iterator can be consumed only once, but a value is read twice if two keys may say the same. Any other
+    value is returned unchanged, even a list with iterators inside.
     """
-    kind = type(cast("object", value))  # which is asked, because a mock has every attribute
+    kind = type(cast("object", value))  # checked on the class, because a mock has every attribute
     if kind in PLAIN_TYPES:
         return value
     if hasattr(kind, "iterrows"):
@@ -71,7 +71,7 @@ def as_plain(value: Any) -> Any:  # noqa: ANN401  whatever comes in
     return value
 
 
-def first_value(container: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
+def first_value(container: object, *names: str) -> Any:  # noqa: ANN401  any value
     """Return what a mapping or an object has under the first of some names that has a value.
 
     None if none has; a string has none, because its methods are not data.
@@ -97,27 +97,27 @@ def declared_fields(value: object) -> Mapping[str, Any] | None:
 
 
 def as_json(value: object) -> str:
-    """The value as JSON: models, dataclasses and mappings of any class as objects.
+    """Return the value as JSON: models, dataclasses and mappings of any class as objects.
 
-    Whatever else JSON cannot hold is written as a string.
+    Anything else that JSON cannot represent is written as a string.
     """
     return well_formed(json.dumps(value, ensure_ascii=False, default=_as_json_value))
 
 
-def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
-    """The value as JSON data, so that it can be written, read again and compared."""
-    # A key that is not a string, or a circle, cannot be written.
+def as_data(value: object) -> Any:  # noqa: ANN401  any JSON data
+    """Return the value as JSON data, so that it can be written, read again and compared."""
+    # A key that is not a string, or a circular reference, cannot be written.
     with suppress(TypeError, ValueError, RecursionError):
         return json.loads(as_json(value), parse_constant=str)
     return well_formed(str(value))
 
 
-def _as_json_value(value: Any) -> object:  # noqa: ANN401  whatever JSON cannot hold
-    """What is written for a value that JSON does not know: a mapping, a list, or its text."""
+def _as_json_value(value: Any) -> object:  # noqa: ANN401  anything that is not JSON data
+    """Return what to write for a value that is not JSON data: a mapping, a list, or its text."""
     fields = declared_fields(value)
     if fields is not None:
         return fields
-    if is_mapping(value):  # of another class than dict, such as a read-only view of one
+    if is_mapping(value):  # of a class other than dict, such as a read-only view of one
         return dict(value)
     if isinstance(value, set | frozenset):
         # Sorted, so that equal sets give equal text: the order of a set differs between processes.

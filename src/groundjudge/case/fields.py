@@ -38,7 +38,7 @@ from groundjudge.errors import CaseError, did_you_mean, name_list
 from groundjudge.text.patterns import compile_when_used
 
 RETRIEVED = ("retrieval_context", "retrieved_contexts", "retrievedDocuments")
-"""The names of what a retriever found. Where it found nothing, no other context takes its place."""
+"""The names of what a retriever found. If it found nothing, no other context replaces it."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "question", "user_input", "customerQuery", "input"),
@@ -59,46 +59,46 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "agent_name": ("agent_name",),
     "answers": ("answers", "real_answers"),
 }
-"""The fields that a prompt can show, each with its names in mappings: the first that is there counts."""
+"""The fields that a prompt can show, each with its names in mappings: the first one present counts."""
 
 GENERIC = frozenset({"source", "output", "result", "prediction"})
-"""The names that may mean anything: each is its field only with what such a field holds (see `_fits`)."""
+"""The ambiguous names: each means its field only if the value fits that field (see `_fits`)."""
 
 FIELD_NAMED: Mapping[str, str] = {name: field for field, names in ALIASES.items() for name in names}
-"""Every name of a field, its own among them -> the field."""
+"""Every name of a field, including its own -> the field."""
 
 
 def fold_name(name: object) -> str:
-    """A name of a field as it is compared: `retrievalContext` is `retrieval_context`."""
+    """Return a field name as it is compared: `retrievalContext` is `retrieval_context`."""
     return str(name).replace("_", "").casefold()
 
 
 FIELD_BY_FOLDED_NAME = {fold_name(name): field for name, field in FIELD_NAMED.items()}
 FOLDED_RETRIEVED = frozenset(fold_name(name) for name in RETRIEVED)
 ALSO_GIVEN = "also_given"
-"""The key of the fields of a row that says which of them another key gives too, and differently."""
+"""The key in the fields of a row that lists those to which another key gives a different value."""
 
 OTHER_MEANINGS = ("messages", "id", "case_id", "metadata", ALSO_GIVEN)
 MEANINGS = FIELD_BY_FOLDED_NAME | {fold_name(name): name for name in OTHER_MEANINGS}
-"""What a key of a mapping means, by its folded name: a field, or something with a way of its own."""
+"""What a key of a mapping means, by its folded name: a field, or something that is handled specially."""
 
 SIDES = {"inputs": "query", "outputs": "response", "reference_outputs": "reference"}
-"""The sides of an exchange, each with the field that it is if it is not a mapping."""
+"""The sides of an exchange, each with the field that it represents if it is not a mapping."""
 
 RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
-"""Keys of a mapping that mean something else than a field or an entry of the metadata."""
+"""Keys of a mapping that mean something other than a field or an entry of the metadata."""
 
 WORD = compile_when_used(r"[A-Z]?[a-z]+")
 """A word of a key such as gt_answer or sourceId."""
 
 NUMBER = compile_when_used(r"\s*[-+]?\d[\d.,]*\s*%?\s*")
-"""A text that is only a number."""
+"""A text that is just a number."""
 
 THREADS = frozenset({"query", "response", "conversation", "messages"})
 """What can be chat messages."""
 
 NEARLY_A_NAME = 0.8
-"""How much a key must resemble a name of a field to be probably meant as that, from 0 to 1."""
+"""How much a key must resemble a field's name to be probably meant as it, from 0 to 1."""
 
 FieldValues: TypeAlias = dict[str, Any]
 """A mapping that `Case.of` takes, with each field under its own name, `id` and `metadata`."""
@@ -111,24 +111,24 @@ Pairs: TypeAlias = Iterable[tuple[str, Any]]
 """Keys and their values."""
 
 Retrieved: TypeAlias = Sequence[Document] | CaseError | None
-"""The documents that a run retrieved, or why they cannot be read; None if it has no retriever and no tool."""
+"""The documents that a run retrieved, or why they cannot be read; None if it has no retriever or tool."""
 
 
 def field_of(name: object) -> str | None:
-    """The field that a key of a mapping names, in upper or lower case; None if it names none."""
+    """Return the field that a key of a mapping names, in upper or lower case; None if it names none."""
     return FIELD_BY_FOLDED_NAME.get(fold_name(name))
 
 
 def find_keys(row: Iterable[str], *meanings: str) -> list[str]:
-    """Find the keys of a mapping that name one of some fields, or `messages`, in upper or lower case.
+    """Find the keys of a mapping that name one of the given fields, or `messages`, in upper or lower case.
 
     For "response" they are ["Answer"] for the row {"question": "Hi", "Answer": "Hello"}.
     """
     return [key for key in row if MEANINGS.get(fold_name(key)) in meanings]
 
 
-def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
-    """The row's id: what it has under `id` or else `case_id`, in upper or lower case."""
+def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  any value in the row
+    """Return the row's id: what it has under `id` or else `case_id`, in upper or lower case."""
     for name in ("id", "case_id"):
         key = find_key(row, name)
         if key is not None and not is_absent(row[key]):
@@ -137,9 +137,10 @@ def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
 
 
 def misspelt_key(field: str, values: Mapping[str, Any]) -> str | None:
-    """The first key that is nearly a name of the field, and holds what the field can hold.
+    """Return the first key that is nearly a name of the field and has a value that fits it.
 
-    A name with another word beside it, such as `source_id` or `gt_answer`, is another thing, not misspelt.
+    A name with an additional word, such as `source_id` or `gt_answer`, means something else, not a
+    misspelling.
     """
     for key, value in values.items():
         text = str(key)
@@ -155,12 +156,12 @@ def misspelt_key(field: str, values: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Fields:
-    """Where the fields of a case are found in what a framework or a file holds.
+    """Where the fields of a case are in the data of a framework or a file.
 
     Attributes:
-        paths: fields, by their own names, and inputs of a prompt's own, each with the dotted path that leads
-            to it. They come before what is found by the usual names.
-        function: the caller's function to the case, which takes the place of everything else.
+        paths: fields, by their own names, and custom inputs of a prompt, each with the dotted path that leads
+            to it. They take precedence over the usual names.
+        function: the caller's function that returns the case, which replaces everything else.
     """
 
     paths: FieldPaths = field(default_factory=dict[str, str])
@@ -176,15 +177,15 @@ class Fields:
             fields: what was passed: a mapping of field to dotted path, as in {"query": "inputs.q",
                 "response": "outputs.choices.0.text"}; a function to the case, or to a mapping with its
                 fields; or None. Fields that the mapping does not contain are found under their usual names.
-                What `metadata` leads to is merged with the metadata that is there anyway, and comes first.
-            inputs: the names of the judge's inputs, those of its prompt's own among them. None: not known, so
-                that a name that resembles no field can be one of them.
-            roots: what a path can begin with; None: the keys of the rows, which are not known yet.
+                What `metadata` leads to is merged with the existing metadata, and takes precedence.
+            inputs: the names of the judge's inputs, including custom ones. None: unknown, so a name that
+                resembles no field may be one of them.
+            roots: what a path can start with; None: the keys of the rows, which are not known yet.
 
         Raises:
-            CaseError: `unknown_field`, when there is no field of that name; `alias_conflict`, when two names
-                mean one field; `bad_path`, when a path begins with none of the roots.
-            TypeError: it is neither a mapping nor a function, or a function that is asynchronous.
+            CaseError: `unknown_field`: no field has that name; `alias_conflict`: two names mean the same
+                field; `bad_path`: a path starts with none of the roots. TypeError: it is neither a mapping
+                nor a function, or the function is asynchronous.
         """
         if iscoroutinefunction(fields):
             message = f"fields must be a function that returns the case at once: {fields!r} is asynchronous"
@@ -205,7 +206,7 @@ class Fields:
             if name in names:
                 field_name = name
             elif inputs is None and not hint and field_name is None:
-                field_name = name  # perhaps an input of a prompt that is not known yet
+                field_name = name  # may be an input of a prompt that is not known yet
             if field_name is None:
                 message = f"unknown field {name!r}{hint or '.'} The fields are: {name_list(names, name)}"
                 raise CaseError("unknown_field", message, name)
@@ -214,8 +215,8 @@ class Fields:
                 raise CaseError("alias_conflict", message, field_name)
             root = str(path).partition(".")[0]
             if roots is not None and root not in roots:
-                message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
-                hint = did_you_mean(root, roots) or f": a path is like {next(iter(roots))}.NAME"
+                message = f"the path {path!r} starts with {root!r}, which is not one of {', '.join(roots)}"
+                hint = did_you_mean(root, roots) or f": write a path like {next(iter(roots))}.NAME"
                 raise CaseError("bad_path", message + hint, str(path))
             paths[field_name] = path
         return cls(paths)
@@ -223,33 +224,33 @@ class Fields:
     def in_row(
         self, row: object, roots: Mapping[str, object] | None = None, retrieved: Retrieved | None = None
     ) -> FieldValues:
-        """The fields in a row of a file, in any mapping, in the state of an agent, or in an exchange.
+        """Return the fields in a row of a file, in any mapping, in the state of an agent, or in an exchange.
 
-        A field may have any of its names in `ALIASES`; keys that name no field go to `metadata`. `messages`
-        are a thread (see `_read_thread`), and give the fields that have no key of their own. A response that
-        has a key, even one without a value, is never read from them: a crashed application must not look like
-        a good one.
+        A field may have any of its names in `ALIASES`; all other keys go to `metadata`. `messages` are a
+        thread (see `_read_thread`), which provides the fields that have no key themselves. A response that
+        has a key, even one without a value, is never read from the thread: a crashed application must not
+        look like a good one.
 
         A row with both `inputs` and `outputs` is an exchange with an application; it may have
-        `reference_outputs`, the expected outputs, and other keys. Each side is the field that it stands for
+        `reference_outputs`, the expected outputs, and other keys. Each side is the field that it represents
         (`SIDES`), or a mapping with fields; a dataclass or a pydantic model with a field under any of its
-        names counts as a mapping. If two sides hold the same field, the outputs come first, then the inputs,
+        names counts as a mapping. If two sides have the same field, the outputs come first, then the inputs,
         then the reference outputs; only the `id` of the inputs comes before that of the outputs.
 
         - inputs: `messages` are the query or, if another key gives the query, the conversation. The response
-          is never in the inputs: what they have under a name of it is of an earlier turn, or expected, and
-          goes to `metadata`.
+        is never in the inputs: a value under one of its names is from an earlier turn, or expected, and goes
+        to `metadata`.
         - outputs: `messages` are a thread; without a user message it continues the `messages` of the inputs.
         - reference outputs: any name of the response means the reference here.
 
         Args:
-            row: a mapping, or a dataclass or pydantic model like one; any object if all that is needed of it
-                is in the paths.
-            roots: what a path can begin with besides the keys of the row, by name. A key of the row may
+            row: a mapping, or a dataclass or pydantic model like one; any object if the paths lead to
+                everything that is needed.
+            roots: what a path can start with besides the keys of the row, by name. A key of the row may
                 contain dots, such as the column "inputs.q" of a table.
             retrieved: the documents that the run of an exchange retrieved, or why they cannot be read; None
-                if it has no retriever and no tool. With the thread's tool results they are the context,
-                unless the outputs or a path have one. An error is reported by judges of a context only.
+                if it has no retriever or tool. Together with the thread's tool results they are the context,
+                unless the outputs or a path have one. Only judges of a context report an error.
 
         Raises:
             CaseError: `unreadable_row` if the row is not a mapping; `bad_path` if a path can be read in two
@@ -260,7 +261,7 @@ class Fields:
             if not self.paths or roots is None:
                 message = f"a case must be a mapping from field names to values, not {shape_of(row)}"
                 raise CaseError("unreadable_row", message)
-            row = {}  # all that is needed is at the paths
+            row = {}  # the paths lead to everything that is needed
         values_at_paths: FieldValues = {}
         all_roots: Mapping[str, object] = {}
         if self.paths:
@@ -275,7 +276,7 @@ class Fields:
         fields = self._merge(values_at_paths, pairs)
         for name, path in self.paths.items():
             if name in ALIASES and fields.get(name) is None:
-                # Not an error of its own: the field may not be needed.
+                # Not an error yet: the field may not be needed.
                 fields[name] = CaseError("missing_field", nothing_at(all_roots, path), name)
 
         thread = try_read_field("messages", fields.pop("messages", None))
@@ -283,7 +284,7 @@ class Fields:
         context_of_thread: Any = fields_of_thread.get("context")
         context = fields.get("context")
         if is_list(context) and not context:
-            # What tools returned is a context, too.
+            # What tools returned is also a context.
             fields["context"] = context_of_thread or []
         elif context is not None and is_list(context_of_thread):
             sources = [found for found in context_of_thread if isinstance(found, Document)]
@@ -303,7 +304,7 @@ class Fields:
         return fields
 
     def _merge(self, values_at_paths: FieldValues, pairs: Pairs) -> FieldValues:
-        """The fields at the paths, and those among keys and values that no path leads to."""
+        """Return the fields at the paths, and the fields among keys and values to which no path leads."""
         if not values_at_paths:
             return _collect_fields(pairs)
         fields: FieldValues = {}
@@ -323,11 +324,11 @@ class Fields:
         return fields
 
     def in_flat_row(self, row: Mapping[str, Any]) -> FieldValues:
-        """Like `in_row`, with the keys of the metadata beside the fields, where files have them."""
+        """Do the same as `in_row`, with the keys of the metadata next to the fields, as in files."""
         fields = self.in_row(row)
         for name, value in fields.items():
             if isinstance(value, CaseError) and value.code == "missing_field":
-                fields[name] = None  # a path that no row of the file has is an error of the file
+                fields[name] = None  # a path that no row has is an error of the file
         metadata = fields.pop("metadata")
         return {**metadata, **fields}
 
@@ -338,12 +339,12 @@ class Fields:
 def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
     """Collect keys and values by the names of fields, and `messages`, `id` and `metadata`.
 
-    Of several names of a field the first in `ALIASES` counts, and of equal ones the first in the row. A null
-    is not given; only that of a response is kept, so that nothing else is taken for the response.
+    Of several names of a field, the first in `ALIASES` counts, and of equal ones the first in the row. A null
+    counts as not given; only a response's null is kept, so that nothing else is taken for the response.
 
     Args:
         pairs: the keys and values.
-        main_field: the field that a side of an exchange stands for; "" for a row.
+        main_field: the field that a side of an exchange represents; "" for a row.
     """
     values_by_name: dict[str, list[tuple[str, Any]]] = {}
     metadata: dict[str, Any] = {}
@@ -358,7 +359,7 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
         elif name in {None, "metadata", ALSO_GIVEN}:
             if value is not None or name is None:
                 other_keys.setdefault(key, value)
-            # It stays in the metadata: a prompt may have an input of that name.
+            # It stays in the metadata: a prompt may have an input with that name.
             if str(key).casefold() in SOURCES and read_sources(value):
                 values_by_name.setdefault("context", []).append((str(key), value))
         elif value is not None or name in {"response", "context"}:
@@ -381,7 +382,7 @@ def _collect_fields(pairs: Pairs, main_field: str = "") -> FieldValues:
 
 
 def _read_entry(key: str, raw_value: object, main_field: str) -> tuple[str | None, Any]:
-    """What a key stands for, and its value, with messages in place of what stands around them."""
+    """Return what a key means, and its value, reduced to messages if it wraps some."""
     value: Any = None if is_absent(raw_value) else as_plain(raw_value)
     name = _meaning_of(key, value, main_field)
     if name == main_field and main_field in {"query", "response"}:
@@ -396,7 +397,7 @@ def _read_entry(key: str, raw_value: object, main_field: str) -> tuple[str | Non
 
 
 def _messages_in(field_name: str, text: str) -> object:
-    """The chat messages that a string is as JSON, or why they cannot be read; any other string as it is."""
+    """Return the chat messages in a JSON string, or why they cannot be read; other strings unchanged."""
     try:
         refuse_messages(field_name, text)
     except CaseError as error:
@@ -413,19 +414,19 @@ def _messages_in(field_name: str, text: str) -> object:
         return text
     is_answer = len(thread) == 1 and thread[0].role == "assistant"
     if field_name == "response" and not is_answer:
-        # A model may have written the string: its answer must not become results of tools that bear it out.
+        # A model may have written the string: its answer must not become tool results that support it.
         message = (
-            "response is a string with chat messages as JSON, and not one of the assistant alone: "
+            "response is a string with chat messages as JSON, and not only one assistant message: "
             "give them as a list, as in JSON Lines"
         )
         return CaseError("field_unreadable", message, field_name)
     if field_name == "response":
-        return (thread[0].model_copy(update={"sources": ()}),)  # nor may it bring sources of its own
+        return (thread[0].model_copy(update={"sources": ()}),)  # nor may it bring its own sources
     return thread
 
 
 def _text_of_completion(output: object) -> object:
-    """The text alone of what a model's SDK returns, or why there is not one; None of anything else."""
+    """Return the text alone of what a model's SDK returns, or why there is not one; None of anything else."""
     message = message_of_completion(output)
     if message is None or isinstance(message, CaseError):
         return message
@@ -433,24 +434,24 @@ def _text_of_completion(output: object) -> object:
 
 
 def _messages_of_request(request: Mapping[str, Any]) -> object:
-    """The messages of a request to a model, or of what stands around them; None if it says more than that."""
+    """Return the messages of a request to a model, or of a wrapper around them; None if it says more."""
     entry = Entry(request)
     thread = read_chat(entry.take("messages"))
-    entry.take("tools")  # which a model may call
+    entry.take("tools")  # tools that a model may call
     return None if thread is None or entry.keys_left() else thread
 
 
 def _meaning_of(key: str, value: object, main_field: str) -> str | None:
-    """What a key stands for in a row, or on one side of an exchange; None for nothing.
+    """Return what a key means in a row, or on one side of an exchange; None for nothing.
 
-    `main_field` is what that side mostly holds: "query" for inputs, "response" for outputs, "reference" for
+    `main_field` is what that side usually has: "query" for inputs, "response" for outputs, "reference" for
     reference outputs, "" for a row. So "answer" is the response in outputs and in a row, the reference in
     reference outputs, and nothing in inputs.
     """
     name = key.casefold()
     meaning = MEANINGS.get(fold_name(key))
     if meaning == "response" and main_field == "query":
-        return None  # the answer of an earlier turn, or the one that is expected, is not judged
+        return None  # an answer of an earlier turn, or an expected one, is not judged
     if meaning == "response" and main_field:
         return main_field
     if meaning == "messages" and main_field == "response" and isinstance(value, str):
@@ -463,7 +464,7 @@ def _meaning_of(key: str, value: object, main_field: str) -> str | None:
 
 
 def _fits(field: str, value: object) -> bool:
-    """Whether a value is what the field holds: a text, and as a context no name, link or single word."""
+    """Return whether a value fits the field: it is text, and a context is not a name, link or word."""
     texts = value if is_list(value) else [value]
     strings = [text for text in texts if isinstance(text, str)]
     if field == "context" and len(strings) == len(texts):
@@ -472,7 +473,7 @@ def _fits(field: str, value: object) -> bool:
 
 
 def holds_text(field: str, value: object) -> bool:
-    """Whether a value can be read as the field, and is more than a number."""
+    """Return whether a value can be read as the field, and is more than a number."""
     if field == "response" and _open_output(value) is not None:
         return True
     if is_number(value) or (isinstance(value, str) and NUMBER.fullmatch(value)):
@@ -481,19 +482,19 @@ def holds_text(field: str, value: object) -> bool:
 
 
 def _choose_value(field: str, values: Sequence[tuple[str, Any]]) -> tuple[Any, bool]:
-    """Choose the value that counts of those that several names of a field give.
+    """Choose the value that counts among those that several names of a field give.
 
-    It is the first that is not blank and fits the field, by the order of the names in `ALIASES`; without any
-    the first that is not blank, which may be one that cannot be read.
+    It is the first that is not blank and fits the field, by the order of the names in `ALIASES`; if there is
+    none, the first that is not blank, which may be unreadable.
 
     Returns:
-        The value, and whether another one that is not blank says something else.
+        The value, and whether another value that is not blank says something else.
     """
     if len(values) == 1 or field not in ALIASES:
         return values[0][1], False
     names = [fold_name(name) for name in (*ALIASES[field], *SOURCES)]
     ordered = sorted(values, key=lambda pair: names.index(fold_name(pair[0])))
-    # Compared as a case keeps them: the same messages may be in the shapes of two vendors.
+    # Compared as a case stores them: the same messages may have the shapes of two vendors.
     readings: list[tuple[str, Any, object]] = []
     for key, value in ordered:
         reading = try_read_field(field, value)
@@ -504,23 +505,23 @@ def _choose_value(field: str, values: Sequence[tuple[str, Any]]) -> tuple[Any, b
         return given[0] if given else None, False
     chosen_key, chosen_value, chosen_reading = readings[0]
     for key, value, reading in readings:
-        # What should be read and cannot is an error: a name that counts less may mean something else.
+        # An unreadable value is an error: a name that counts less may mean something else.
         if field != "context" or isinstance(reading, CaseError) or _fits(field, value):
             chosen_key, chosen_value, chosen_reading = key, value, reading
             break
     first_key = ordered[0][0]
     if fold_name(first_key) in FOLDED_RETRIEVED and fold_name(readings[0][0]) not in FOLDED_RETRIEVED:
-        # DeepEval's goldens have the ideal context beside the one that was retrieved.
+        # DeepEval's goldens have the ideal context next to the retrieved one.
         message = (
-            f"{first_key} holds nothing, and {chosen_key} is not taken for it: "
-            f"if that was retrieved, name it with `fields`: context={chosen_key}"
+            f"{first_key} is empty, and {chosen_key} is not used in its place: "
+            f"if that was retrieved, use it with `fields`: context={chosen_key}"
         )
         return CaseError("missing_field", message, field), False
     return chosen_value, any(reading != chosen_reading for _, _, reading in readings)
 
 
 def spread_output(values: FieldValues) -> FieldValues:
-    """The fields, with those of a response that is all that an application returned in place of it.
+    """Return the fields; a response that is everything an application returned is replaced by its fields.
 
     {"response": {"answer": "At 9.", "sources": [...]}} has a context, too.
     """
@@ -530,7 +531,7 @@ def spread_output(values: FieldValues) -> FieldValues:
     fields = _collect_fields(output.items(), "response")
     messages: Any = fields.pop("messages", None)
     if is_list(messages):
-        # The text alone, as others give it; the sources of a message are those of its answer.
+        # Only the text, as others give it; the sources of a message are those of its answer.
         is_text = len(messages) == 1 and not messages[0].tool_calls
         fields["response"] = _text_or_message(messages[0]) if is_text else messages
         fields.setdefault("context", sources_of(messages) or None)
@@ -540,7 +541,7 @@ def spread_output(values: FieldValues) -> FieldValues:
 
 
 def _open_output(output: object) -> Mapping[str, Any] | None:
-    """The fields of what an application returned, also those of a chat completion; None if it has none."""
+    """Return the fields of what an application, or a chat completion, returned; None if it has none."""
     fields = output if is_mapping(output) else declared_fields(output)
     if fields is None or role_of(output) is not None:
         return None
@@ -551,12 +552,12 @@ def _open_output(output: object) -> Mapping[str, Any] | None:
 
 
 def message_of_completion(output: object) -> object:
-    """The message of what a model's SDK returns, or why there is not one; None of anything else."""
+    """Return the message of what a model's SDK returns, or why there is not one; None of anything else."""
     choices = first_value(output, "choices", "candidates", "generations")
     while is_list(choices) and len(choices) == 1:
         choices = choices[0]
     if is_list(choices) and choices and not isinstance(choices[0], str):
-        message = f"response has {len(choices)} choices: give the one that the application used"
+        message = f"response has {len(choices)} choices: pass the one that the application used"
         return CaseError("field_unreadable", message, "response")
     return first_value(choices, "message", "content", "text")
 
@@ -565,17 +566,18 @@ def message_of_completion(output: object) -> object:
 
 
 def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
-    """The fields that the messages of a conversation with an agent give.
+    """Return the fields that the messages of a conversation with an agent give.
 
     The last user message is the query. The last assistant message after it that calls no tool is the
-    response; the conversation is what comes before it. All tool messages before the response, those of
-    earlier turns too, are tool results in the context, which is empty, not missing, if no tool was called.
+    response; the conversation is what comes before the response. All tool messages before the response,
+    including those of earlier turns, are tool results in the context. If no tool was called, the context is
+    empty, not missing.
 
     Args:
-        thread: the messages that were read, or why they cannot be; a text is the conversation alone.
-        fields: the fields with a key of their own, and the metadata. With a response among them, the
-            conversation is all messages up to that response, or all. Where a key of the metadata is nearly
-            a name of the context, the context is missing.
+        thread: the messages that were read, or why they cannot be read; a text is only the conversation.
+        fields: the fields that have their own keys, and the metadata. If the response is among them, the
+            conversation is all messages up to that response, or all. If a key of the metadata is nearly a
+            name of the context, the context is missing.
     """
     if isinstance(thread, CaseError):
         return dict.fromkeys(("query", "response", "context", "conversation"), thread)
@@ -585,7 +587,7 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
     answer_at: int | None = None
     response_text = _text_of_response(fields)
     for number, message in enumerate(thread):
-        # Where the response has a key of its own, the thread may go on behind it, or end before it.
+        # If the response has its own key, the thread may continue after it, or end before it.
         can_be_response = response_text in (None, message.content)
         if message.role == "user":
             question_at = number
@@ -612,7 +614,7 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
 
 
 def _text_of_response(fields: FieldValues) -> object:
-    """The text of the response that has a key of its own, or why it cannot be read; None without a key."""
+    """Return the text of a response with its own key, or why it cannot be read; None without a key."""
     if "response" not in fields:
         return None
     response = try_read_field("response", fields["response"])
@@ -622,21 +624,21 @@ def _text_of_response(fields: FieldValues) -> object:
 
 
 def _tool_results(messages: object) -> list[Message]:
-    """The results of tools among messages; none in anything else."""
+    """Return the results of tools among messages; none in anything else."""
     if not is_list(messages):
         return []
     return [message for message in messages if message.role == "tool"]
 
 
 def _text_or_message(message: Message) -> object:
-    """The text of a message, or the message if there are notes on it."""
+    """Return the text of a message, or the message if there are notes on it."""
     if message.notes:
         return [message]
     return message.content
 
 
 def _as_mapping(value: object) -> object:
-    """A dataclass or pydantic model that has a field, as a mapping; anything else as it is."""
+    """Return a dataclass or pydantic model that has a field, as a mapping; anything else unchanged."""
     attributes = declared_fields(value)
     if attributes is not None:
         for name in attributes:
@@ -646,18 +648,18 @@ def _as_mapping(value: object) -> object:
 
 
 def _read_side(side: object, main_field: str) -> FieldValues:
-    """One side of an exchange: its fields, its `messages` and its other keys.
+    """Return one side of an exchange: its fields, its `messages` and its other keys.
 
     Args:
         side: a mapping, a dataclass or pydantic model like one, or the value of the main field itself.
-        main_field: the field that a side stands for that is not a mapping.
+        main_field: the field that the side represents if it is not a mapping.
     """
     if is_absent(side):
         return _collect_fields((), main_field)
     side = _as_mapping(side)
     if main_field == "response":
         if message_of_completion(side) is not None:
-            # A run of a model. What it was told is in its prompt: without tools its context is not empty.
+            # A model run. Its information is in its prompt: even without tools, its context is not empty.
             return _collect_fields([("response", side)])
         side = _open_output(side) or side
     if is_mapping(side) and len(side) == 1:
@@ -671,15 +673,14 @@ def _read_side(side: object, main_field: str) -> FieldValues:
 
 
 def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]:
-    """The keys and values of an exchange, as a row without sides would have them.
+    """Return the keys and values of an exchange, as a row without sides would have them.
 
-    Of one field the outputs' value counts before that of the inputs, and that before the references'. The
-    thread of the inputs goes ahead of that of the outputs, if these are only what the application added;
-    otherwise it is the query, or the conversation beside one.
+    For the same field, the outputs come before the inputs, and the inputs before the reference outputs. The
+    inputs' thread precedes the outputs' thread if the latter is only what the application added; otherwise it
+    is the query, or the conversation if there is a query.
 
     Returns:
-        The keys and values, and whether the outputs have a context, which then is not to be looked for
-        elsewhere.
+        The keys and values, and whether the outputs have a context, so that no other is looked for.
     """
     inputs, outputs, references = [_read_side(row.get(side), field) for side, field in SIDES.items()]
     reference_thread = references.pop("messages", None)
@@ -701,12 +702,12 @@ def _read_exchange(row: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], bool]
         if tool_results:
             inputs.setdefault("context", tool_results)
     if "messages" not in outputs:
-        # The application crashed, whatever the thread or the row has besides.
+        # The application crashed, regardless of what else the thread or the row has.
         outputs.setdefault("response", None)
 
     fields = {**references, **inputs, **outputs}
     fields["id"] = inputs.get("id", fields.get("id"))
-    # Under the name that counts most: what else the row has does not take its place.
+    # Under the name that counts most, so that nothing else in the row replaces it.
     pairs: list[tuple[str, Any]] = []
     for name, value in fields.items():
         names = (name,) if is_blank(value) else ALIASES.get(name, (name,))

@@ -1,4 +1,4 @@
-"""The numbered sentences of a case: replies name sentences by their numbers instead of copying them."""
+"""The numbered sentences of a case: replies name sentences by number instead of copying them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class SourceSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Sentences:
-    """The sentences of a case; the first of each has the number 1.
+    """The sentences of a case; the first of each list has the number 1.
 
     Attributes:
-        source: those of the context, counted through all its documents.
-        response: those of the response.
+        source: the sentences of the context, numbered across all its documents.
+        response: the sentences of the response.
     """
 
     source: Sequence[SourceSentence] = ()

@@ -19,10 +19,10 @@ MAX_PATHS = 100
 """How many paths of a row a wrong path is compared with."""
 
 
-def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
+def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  any value in the data
     """Return what a dotted path leads to, by keys, attributes and the numbers of items.
 
-    None if it leads nowhere, or to what tables hold for an absent value, such as NaN.
+    None if it leads nowhere, or to what tables contain for an absent value, such as NaN.
 
     Raises:
         CaseError: `bad_path`: the path can be read in two ways that lead to different values.
@@ -42,7 +42,7 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
 
 
 def _values_at(value: object, path: str) -> Iterator[Any]:
-    """What a path leads to, in every way that it can be read, as a key can contain dots.
+    """Yield what a path leads to, in every way that it can be read, because keys can contain dots.
 
     "a.b" leads to 1 and to 2 in {"a": {"b": 1}, "a.b": 2}.
     """
@@ -58,8 +58,8 @@ def _values_at(value: object, path: str) -> Iterator[Any]:
 
 
 def _value_under(value: Any, name: str) -> Any:  # noqa: ANN401
-    """What a key, an attribute or the number of an item leads to."""
-    if hasattr(value, "get"):  # a mapping, or a row of pandas, which is none
+    """Return what a key, an attribute or the number of an item leads to."""
+    if hasattr(value, "get"):  # a mapping, or a pandas row, which is not one
         return value.get(name, NOTHING)
     if is_list(value):
         if name.isdecimal() and int(name) < len(value):
@@ -71,7 +71,7 @@ def _value_under(value: Any, name: str) -> Any:  # noqa: ANN401
 
 
 def nothing_at(roots: Mapping[str, object], path: str) -> str:
-    """Say that a path leads to no value, and which one that exists is the nearest."""
+    """Say that a path leads to no value, and which existing one is nearest."""
     hint = ""
     if not list(_values_at(roots, path)):
         hint = _nearest(path, islice(_paths_in(roots), MAX_PATHS))
@@ -79,14 +79,14 @@ def nothing_at(roots: Mapping[str, object], path: str) -> str:
 
 
 def _nearest(path: str, paths: Iterable[str]) -> str:
-    """Propose the nearest path, but none that this one leads through: a whole record holds the answer too."""
+    """Propose the nearest path that this one does not pass through: a whole record has the answer too."""
     return did_you_mean(path, [other for other in paths if not path.startswith(f"{other}.")])
 
 
 def until_found(
     rows: Iterable[Mapping[str, Any] | CaseError], paths: FieldPaths, source: str
 ) -> Iterator[Mapping[str, Any] | CaseError]:
-    """The rows of a file up to the one by which each path was found, so that a misspelt path is an error.
+    """Yield the rows of a file, checking until each path was found, so that a misspelt path is an error.
 
     Raises:
         CaseError: `bad_path`, after the last row, if no row had one of the paths, not even with a null; the
@@ -110,14 +110,14 @@ def until_found(
     for name, path in missing_paths.items():
         hint = _nearest(path, paths_of_first_row)
         message = (
-            f"no row of {source} has {path}, where `fields` looks for {name}{hint or '.'} "
+            f"no row of {source} has the path {path}, which `fields` gives for {name}{hint or '.'} "
             f"The first row has {name_list(paths_of_first_row, path)}"
         )
         raise CaseError("bad_path", message, path)
 
 
 def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
-    """The paths to all values inside a value, in order; of a list of mappings those of its first item.
+    """Yield the paths to all values inside a value, in order; for a list of mappings, those of the first.
 
     {"a": {"b": 1}, "docs": [{"text": "x"}]} has the paths a.b and docs.0.text.
     """

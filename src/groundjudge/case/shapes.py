@@ -1,12 +1,12 @@
-"""The usual shapes of texts, chat messages, documents and tools' calls and results, read into one form.
+"""The common shapes of texts, chat messages, documents, and tool calls and results, read into one form.
 
-A value is cut into parts and what each holds into pieces (see `content`). From these a `Message` or a
-`Document` is made, whatever shape it had, and from messages and documents the value of a field. Everything
+A value is cut into parts, and the contents of each part into pieces (see `content`). They become a `Message`
+or a `Document`, regardless of their shape, and messages and documents become the value of a field. Everything
 else works on these.
 
-Nothing is dropped silently: what a shape holds beside its text is kept as a tool call, as another message, as
-a source or as JSON. Of what is left over then, with a text in it, an error names the keys where nothing else
-was read; where a text was read, the rest can be judged, and is noted as `content_not_read`.
+Nothing is dropped silently: what a shape contains besides its text is kept as a tool call, as another
+message, as a source or as JSON. If something with text is still left over, an error names its keys if nothing
+else was read; if a text was read, that can be judged, and the rest is noted as `content_not_read`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen, String, well_formed
 
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
-"""The keys or attributes under which a document may hold its text."""
+"""The keys or attributes that may contain a document's text."""
 
 MESSAGES = "a string or chat messages with role and content"
 """What an error says that a field with messages must be."""
@@ -46,36 +46,36 @@ DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 """What an error says that a field with documents must be."""
 
 SOURCES = ("retrieval_context", "contexts", "context", "documents", "sources", "citations")
-"""The keys of a message under which it has its own sources, and those around a list of documents."""
+"""The keys under which a message has its own sources, and those around a list of documents."""
 
 WRAPPERS = (*SOURCES, "results", "output", "document")
-"""The keys of what holds documents and has no text itself, as search engines, retrievers and traces do."""
+"""The keys of containers of documents without their own text, as in search engines, retrievers and traces."""
 
 LIKE_A_TEXT = frozenset({"response", "reference", "answers"})
 """The fields in which a number is an answer."""
 
 TOOL_TITLE = "Tool Result:"
-"""A mapping whose title begins exactly like this is a tool result, unless it has a kind or a role."""
+"""A mapping whose title starts exactly like this is a tool result, unless it has a kind or a role."""
 
 SYNONYMS = {"human": "user", "function": "tool", "ipython": "tool", "ai": "assistant", "model": "assistant"}
 ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | SYNONYMS
-"""Names of roles, also of other vendors and of older ones -> the role. Other names are kept unchanged."""
+"""Names of roles, including those of other vendors and older ones -> the role. Other names are unchanged."""
 
 ID_NAMES = ("id", "url", "source")
-"""What a citation may call a document by, the most specific first."""
+"""What a citation may call a document, the most specific first."""
 
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
 """The keys of a tool result that say what it is, not what the tool returned."""
 
 BESIDE_MESSAGES = ("call", "result")
-"""The blocks that OpenAI's Responses have beside messages, like reasoning, instead of in their content."""
+"""The blocks that OpenAI's Responses API puts next to messages, like reasoning, not in their content."""
 
 
 # --- the one form -----------------------------------------------------------------------------------------
 
 
-def _read_arguments(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
-    """The arguments of a tool call as JSON data; OpenAI sends them as a string that holds a JSON object."""
+def _read_arguments(value: object) -> Any:  # noqa: ANN401  any JSON data
+    """Return a tool call's arguments as JSON data; OpenAI sends them as a JSON object in a string."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             parsed = json.loads(value)
@@ -89,7 +89,7 @@ class ToolCall(Frozen):
 
     Attributes:
         name: the tool's name.
-        arguments: JSON data; a string that holds a JSON object is parsed.
+        arguments: JSON data; a JSON object in a string is parsed.
     """
 
     name: String
@@ -102,12 +102,12 @@ class Document(Frozen):
     Attributes:
         content: the text.
         title: shown to the model next to the text; "" for none.
-        id: what a citation may call it by; "" for none. It is not shown.
-        kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else. In a
-            dump it is null where only the title of a mapping said "tool", so that it can be read again.
+        id: what a citation may call it; "" for none. It is not shown.
+        kind: "tool" for a tool result, regardless of title and content; "knowledge" for anything else. In a
+            dump it is null if only the title of a mapping said "tool", so that it can be read again.
         notes: the warnings on what the text does not show, such as an image; not part of a dump.
-        untitled: where only the title of a mapping said "tool", the content if titles say nothing; not part
-            of a dump.
+        untitled: if only the title of a mapping said "tool", the content to use if titles do not count; not
+            part of a dump.
     """
 
     content: String
@@ -129,7 +129,7 @@ class Message(Frozen):
 
     Attributes:
         role: "system", "developer", "user", "assistant" or "tool"; "human", "ai" and "function" are
-            translated, other roles are kept.
+            translated, other roles are unchanged.
         content: the text, "" if there is none.
         name: the author's or the tool's name, if given.
         tool_calls: the calls that an assistant message makes.
@@ -149,7 +149,7 @@ PartT = TypeVar("PartT", Message, Document)
 
 
 def is_blank(value: object) -> bool:
-    """Whether a field's value is None or holds nothing but white space and invisible characters."""
+    """Return whether a field's value is None or contains only white space and invisible characters."""
     if is_list(value):
         for part in value:
             if not is_blank(part):
@@ -171,9 +171,9 @@ def is_blank(value: object) -> bool:
 
 
 def text_of(value: str | Sequence[Message] | None, role: str) -> str:
-    """Return a field's text; of messages the last one with that role or, if none has it, all of them.
+    """Return a field's text; for messages, the last one with that role or, if none has it, all of them.
 
-    Of an assistant's messages only those after the last question count: an earlier one answers something
+    Of an assistant's messages, only those after the last question count: an earlier one answers something
     else.
     """
     if value is None:
@@ -193,7 +193,7 @@ def text_of(value: str | Sequence[Message] | None, role: str) -> str:
 
 
 def notes_on(value: object) -> tuple[str, ...]:
-    """The warnings on the messages or documents of a value that was read, each once."""
+    """Return the warnings on the messages or documents of a value that was read, each once."""
     notes: dict[str, None] = {}
     if is_list(value):
         for part in value:
@@ -202,7 +202,7 @@ def notes_on(value: object) -> tuple[str, ...]:
 
 
 def sources_of(messages: object) -> list[Document]:
-    """The documents that the messages of the last turn have themselves, from its question on."""
+    """Return the documents attached to the messages of the last turn, from its question on."""
     sources: list[Document] = []
     if not is_list(messages):
         return sources
@@ -214,19 +214,19 @@ def sources_of(messages: object) -> list[Document]:
 
 
 def ends_with_answer(value: object) -> bool:
-    """Whether a value that was read is a conversation that ends with a message of the assistant."""
+    """Return whether a value that was read is a conversation that ends with a message of the assistant."""
     return is_list(value) and bool(value) and value[-1].role == "assistant"
 
 
 def _notes_of(part: object) -> tuple[str, ...]:
-    """The warnings on a message or a document; none on an object that is neither."""
+    """Return the warnings on a message or a document; none on an object that is neither."""
     if isinstance(part, Message | Document):
         return part.notes
     return ()
 
 
 def _notes_on_pieces(pieces: Iterable[Piece]) -> tuple[str, ...]:
-    """The warnings on what was read in pieces, each once."""
+    """Return the warnings on what was read in pieces, each once."""
     notes: dict[str, None] = {}
     for piece in pieces:
         if piece.sort == "media":
@@ -237,14 +237,14 @@ def _notes_on_pieces(pieces: Iterable[Piece]) -> tuple[str, ...]:
 
 
 def _note_what_is_left(part: PartT, entry: Entry) -> PartT:
-    """The message or document, with a note if something of what it was read from is left over."""
+    """Return the message or document, with a note if part of its source was left over."""
     if not entry.keys_left() or "content_not_read" in part.notes:
         return part
     return part.model_copy(update={"notes": (*part.notes, "content_not_read")})
 
 
 def shape_of(value: object) -> str:
-    """A value as error messages describe it: the keys of a mapping, the type of anything else."""
+    """Return a value as error messages describe it: the keys of a mapping, the type of anything else."""
     if is_mapping(value):
         keys = ", ".join(map(str, value))
         return f"a mapping with the keys {keys or '(none)'}"
@@ -252,15 +252,15 @@ def shape_of(value: object) -> str:
 
 
 def _refuse(field: str, expected: str, value: object) -> NoReturn:
-    """Raise the error of a value that is in no known shape: "query must be a string, not ..."."""
+    """Raise the error of a value without a known shape: "query must be a string, not ..."."""
     raise CaseError(code_of(field), f"{field} must be {expected}, not {shape_of(value)}", field)
 
 
 def _check_that_nothing_is_left(field: str, entry: Entry) -> None:
-    """Refuse an entry of which nothing was read, if it has a text under a key that nothing reads."""
+    """Refuse an entry of which nothing was read, if it has text under a key that is not read."""
     keys = ", ".join(entry.keys_left(with_names=True))
     if keys:
-        message = f"{field} has {shape_of(entry.value)}, of which nothing reads {keys}: name it content"
+        message = f"{field} has {shape_of(entry.value)}; {keys} is not read: rename it to content"
         raise CaseError(code_of(field), message, field)
 
 
@@ -268,23 +268,23 @@ def _check_that_nothing_is_left(field: str, entry: Entry) -> None:
 
 
 def _split_parts(value: object) -> Iterator[Any]:
-    """The parts of a value: a string, a mapping or an object with content is the only part itself."""
-    # Objects of pydantic are iterable, but what they give are their fields.
+    """Yield the parts of a value; a string, a mapping or an object with content is its own only part."""
+    # pydantic objects are iterable, but they yield their fields.
     is_single = isinstance(value, str | bytes | Mapping | BaseModel) or not isinstance(value, Iterable)
     if is_single:
         yield _unwrap(value)
         return
-    # Gone through first: an object may change, or end with an error, while its parts are read.
+    # Consumed first: an object may change, or raise an error, while its parts are read.
     parts: list[Any] = list(cast("Iterable[Any]", value))
     for part in parts:
         yield _unwrap(part)
 
 
 def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a document
-    """A mapping like those of others in place of what stands around a message, a document or a call.
+    """Return a mapping in the usual form, without a wrapper around a message, a document or a call.
 
-    ("user", "Hi") becomes {"role": "user", "content": "Hi"}, and what LangChain dumps, a search scores or a
-    trace flattens (`{"document.content": ...}`) the mapping inside; any other part is returned as it is.
+    ("user", "Hi") becomes {"role": "user", "content": "Hi"}; what LangChain dumps, a search scores or a trace
+    flattens (`{"document.content": ...}`) becomes the mapping inside; any other part is unchanged.
     """
     match part:
         case {"lc": _, "id": [*_, class_name], "kwargs": {**fields}}:  # dumpd
@@ -308,12 +308,12 @@ def _unwrap(part: Any) -> Any:  # noqa: ANN401  any shape of a message or a docu
 
 
 def _is_scored(found: Sequence[Any]) -> bool:
-    """Whether it is a pair of what a search found and of a number: how like the query that is."""
+    """Return whether the value is a pair of a search result and its score."""
     return len(found) == len(("found", "score")) and is_number(found[1]) and not is_number(found[0])
 
 
 def _nest(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping with dots in its keys as mappings in a mapping: {"a.b": 1} becomes {"a": {"b": 1}}."""
+    """Return a mapping with dots in its keys as mappings in a mapping: {"a.b": 1} becomes {"a": {"b": 1}}."""
     nested: dict[str, Any] = {}
     for key, value in fields.items():
         *outer_names, name = str(key).split(".")
@@ -325,11 +325,11 @@ def _nest(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def role_of(raw_message: object) -> str | None:
-    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if it is not a message."""
+    """Return a message's role, from `role` (OpenAI) or `type` (LangChain); None if it is not a message."""
     role = first_value(raw_message, "role")
     class_name = str(first_value(raw_message, "type"))
     if isinstance(role, str):
-        # Some write roles in capitals.
+        # Some write roles in upper case.
         return ROLES.get(role.casefold(), role)
     # The class of a message that is streamed ends in "MessageChunk".
     short_name = class_name.removesuffix("Chunk").removesuffix("Message")
@@ -337,13 +337,13 @@ def role_of(raw_message: object) -> str | None:
 
 
 def _list_calls(entry: Entry) -> list[Any]:
-    """The calls that stand beside a message's content; a call with an id is listed once."""
+    """Return the calls that accompany a message's content; a call with an id is listed once."""
     calls: list[Any] = []
-    # LangChain keeps a call whose arguments it could not parse apart from the others.
+    # LangChain keeps calls whose arguments it could not parse separately.
     for name in ("tool_calls", "invalid_tool_calls"):
         for listed_calls in entry.take_all(name):
             calls.extend(_unwrap(call) for call in listed_calls)
-    calls.extend(entry.take_all("function_call"))  # OpenAI's, before it had tools
+    calls.extend(entry.take_all("function_call"))  # OpenAI's format before it had tools
     call_by_id: dict[Any, Any] = {}
     for number, call in enumerate(calls):
         call_id = first_value(call, "id")
@@ -353,7 +353,7 @@ def _list_calls(entry: Entry) -> list[Any]:
 
 
 def _list_notes(entry: Entry) -> list[str]:
-    """What a message says beside its content: a refusal, or the error of a tool; each once."""
+    """Return what a message says besides its content: a refusal, or a tool's error; each once."""
     notes = [str(refusal) for refusal in entry.take_all("refusal")]
     error = entry.take("error")
     if error is not None and not isinstance(error, str):
@@ -364,11 +364,12 @@ def _list_notes(entry: Entry) -> list[str]:
 
 
 def _read_pieces(entry: Entry) -> list[Piece] | None:
-    """All that a message holds: its content, what it says beside it, and its calls.
+    """Return everything in a message: its content, what it says besides that, and its calls.
 
-    None if it holds nothing and has no key `content` either: then it is no message.
+    None if it contains nothing and has no key `content` either: then it is not a message.
 
-    A call is read once, in whatever places it is: LangChain has Anthropic's in the content and beside it.
+    A call is read once, even if it is in several places: LangChain has Anthropic's in the content and next
+    to it.
     """
     notes = _list_notes(entry)
     content = entry.take("content", "parts")  # the latter of Gemini
@@ -389,7 +390,7 @@ def _read_pieces(entry: Entry) -> list[Piece] | None:
 
     if pieces:
         return pieces
-    # A message whose content is None or [] is a message that says nothing; what has no such key is none.
+    # A message whose content is None or [] says nothing; without such a key, it is not a message.
     has_content = hasattr(entry.value, "content")
     if is_mapping(entry.value):
         has_content = "content" in entry.value
@@ -397,9 +398,9 @@ def _read_pieces(entry: Entry) -> list[Piece] | None:
 
 
 def read_sources(value: object) -> tuple[Document, ...]:
-    """The documents that a message or an answer has itself, as its own context.
+    """Return the documents attached to a message or an answer, as its own context.
 
-    Names and links are none, and neither are annotations, whose texts are those of the message.
+    Names and links do not count, nor do annotations, whose texts are those of the message.
     """
     documents = try_read_field("context", value)
     if not documents or isinstance(documents, CaseError):
@@ -413,9 +414,9 @@ def read_sources(value: object) -> tuple[Document, ...]:
 
 
 def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """The pieces of each message that an entry of a thread is: [text, call, result, text] are three messages.
+    """Yield the pieces of each message in an entry of a thread: [text, call, result, text] is three messages.
 
-    A tool's result in its content is a message of its own, as Anthropic sends them, and so is what follows a
+    A tool result in its content, as Anthropic sends them, is a separate message, and so is what follows a
     call: no application has answered that call, so the provider made it.
     """
     turns: list[list[Piece]] = []
@@ -431,9 +432,9 @@ def _split_turns(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _read_messages(field: str, raw_message: object) -> list[Message]:
-    """The messages that an entry of a thread is: one; with tools' results in its content, several.
+    """Return the messages in an entry of a thread: one, or several if its content has tool results.
 
-    A model's reasoning is none. An entry that is no message is refused, with the name of the field.
+    A model's reasoning is not a message. An entry that is not a message is refused, with the field's name.
     """
     if isinstance(raw_message, Message):
         return [raw_message]
@@ -460,7 +461,7 @@ def _read_messages(field: str, raw_message: object) -> list[Message]:
         sources = read_sources(entry.take(*SOURCES))
         messages[-1] = messages[-1].model_copy(update={"sources": sources})
     elif _tool_result_as_json(raw_message) is not None:
-        return messages  # whose other keys are what the tool returned
+        return messages  # its other keys are what the tool returned
     says_nothing = not join_pieces(pieces).strip() and {piece.sort for piece in pieces} <= {"text"}
     if says_nothing:
         _check_that_nothing_is_left(field, entry)
@@ -469,7 +470,7 @@ def _read_messages(field: str, raw_message: object) -> list[Message]:
 
 
 def _read_block_as_messages(field: str, block: object) -> list[Message]:
-    """The messages that a block is which stands among messages, as in OpenAI's Responses.
+    """Return the messages in a block that is among messages, as in OpenAI's Responses API.
 
     A call becomes an assistant message with that call, a result a tool message.
     """
@@ -478,15 +479,15 @@ def _read_block_as_messages(field: str, block: object) -> list[Message]:
         if piece.sort == "result":
             messages += _read_result(field, piece)
         else:
-            # Without the block: its name is that of the tool, not of an author.
+            # Without the block, whose name is the tool's, not an author's.
             messages.append(_make_message("assistant", Entry(None), [piece]))
     return messages
 
 
 def _read_result(field: str, piece: Piece) -> list[Message]:
-    """The tool message that a piece with a tool's result is; several if its output holds results again."""
+    """Return the tool message in a piece with a tool result; several if its output contains more results."""
     entry = Entry(piece.body)
-    # Some name the content of a block like its type.
+    # Some name a block's content like its type.
     output = entry.take(*OUTPUT_NAMES, "text", str(entry.take("type")))
     name = entry.take("name", "toolName")
     entry.take("arguments", "args", "input", "input_parameters")
@@ -504,7 +505,7 @@ def _make_message(role: str, entry: Entry, pieces: Sequence[Piece]) -> Message:
     if role == "tool":
         content = _tool_result_as_json(entry.value)
     if content is None and role == "assistant":
-        # What a model says in adjacent blocks is one text, which is only cut where it cites something.
+        # What a model says in adjacent blocks is one text, which is only cut at citations.
         content = join_pieces(pieces, "")
     elif content is None:
         content = join_pieces(pieces)
@@ -519,14 +520,14 @@ def _make_message(role: str, entry: Entry, pieces: Sequence[Piece]) -> Message:
 
 
 def _read_tool_call(call: object) -> ToolCall:
-    """A tool call of any vendor's: `{"name": "search", "args": {"q": 1}}` and the like.
+    """Return a tool call in any vendor's format: `{"name": "search", "args": {"q": 1}}` and the like.
 
     Arguments that are JSON text stay text here; `ToolCall` parses them.
     """
     function = first_value(call, "function", "custom")
     definition = function
     if function is None or isinstance(function, str):
-        # OpenAI nests name and arguments in `function`; in Inspect that is the name itself.
+        # OpenAI nests name and arguments in `function`; in Inspect, `function` is the name itself.
         definition = call
     name = first_value(definition, "name", "toolName", "function", "type")
     arguments = first_value(definition, "arguments", "args", "input", "input_parameters")
@@ -534,7 +535,7 @@ def _read_tool_call(call: object) -> ToolCall:
 
 
 def _tool_result_as_json(raw_result: object) -> str | None:
-    """A tool result that is a mapping with more than a content, as JSON: that is what the tool returned."""
+    """Return a tool result that is a mapping with more than content as JSON: the tool returned all of it."""
     # With a `tool_call_id` it is a message, whose other keys are not a result.
     if not is_mapping(raw_result) or "tool_call_id" in raw_result:
         return None
@@ -551,7 +552,7 @@ def _tool_result_as_json(raw_result: object) -> str | None:
 
 
 def _read_document(field: str, raw_document: object) -> Document:
-    """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
+    """Return a document from a string, a mapping or an object, such as LangChain's Document or a message."""
     if isinstance(raw_document, Document):
         return raw_document
     if isinstance(raw_document, str):
@@ -561,7 +562,7 @@ def _read_document(field: str, raw_document: object) -> Document:
     role = role_of(raw_document)
     has_string = False
     pieces: list[Piece] = []
-    texts: list[str] = []  # under each of its names, each once
+    texts: list[str] = []  # under any of its names, each once
     for name in CONTENT_NAMES:
         value = entry.take(name)
         if value is not None:
@@ -575,7 +576,7 @@ def _read_document(field: str, raw_document: object) -> Document:
 
     title = entry.take("title")
     is_result = _is_tool_result(raw_document, role)
-    # Of a mapping without kind and role the application wrote the title; of an object perhaps a stranger.
+    # The application wrote the title of a mapping without kind or role; a stranger may have, of an object.
     is_result_by_title = (
         is_mapping(raw_document)
         and str(title).startswith(TOOL_TITLE)
@@ -590,7 +591,7 @@ def _read_document(field: str, raw_document: object) -> Document:
     if is_result:
         result = _tool_result_as_json(raw_document)
     content = text if result is None else result
-    # An empty string is a document without text, but what has a title and no text was read wrongly. A tool
+    # An empty string is a document without text, but a title without a text means a wrong reading. A tool
     # may return nothing.
     may_be_blank = has_string and (is_result or not title)
     if not content and not may_be_blank:
@@ -613,16 +614,16 @@ def _read_document(field: str, raw_document: object) -> Document:
 
 
 def _is_tool_result(raw_document: object, role: str | None) -> bool:
-    """Whether a document's kind or, if it has none, its role says so."""
+    """Return whether a document's kind or, if it has none, its role says so."""
     kind = first_value(raw_document, "kind")
     if kind is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
-    # LangChain has the role in `type`, which in a mapping may mean anything: the id of a call confirms it.
+    # LangChain has the role in `type`, which may mean anything in a mapping: a call id confirms it.
     return role == "tool" and first_value(raw_document, "role", "tool_call_id") is not None
 
 
 def _without_title(field: str, document: Document) -> Document:
-    """The document if titles say nothing: one that only its title made a tool result is knowledge again.
+    """Return the document if titles do not count: one that is a tool result only by title is knowledge.
 
     It is refused if it has no text without its title.
     """
@@ -638,7 +639,7 @@ def _without_title(field: str, document: Document) -> Document:
 
 
 def _read_string(field: str, value: object) -> str:
-    """A string, or a number where that is an answer; a mapping as the profile is written as JSON."""
+    """Return a string, or a number if it can be an answer; a mapping as the profile is written as JSON."""
     if field == "profile" and is_mapping(value):
         return as_json(value)
     if field in LIKE_A_TEXT and is_number(value):
@@ -649,13 +650,13 @@ def _read_string(field: str, value: object) -> str:
 
 
 def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
-    """A string as it is, or the messages of a thread or of a single message."""
+    """Return a string unchanged, or the messages of a thread or of a single message."""
     if isinstance(value, str) or (field in LIKE_A_TEXT and is_number(value)):
         return str(value)
     threads: Any = value
     match threads:
         case [[first, *_] as thread] if not isinstance(first, str | list):
-            value = thread  # LangChain's traces have a list of threads
+            value = thread  # LangChain's traces contain a list of threads
         case _:
             pass
     messages: list[Message] = []
@@ -665,7 +666,7 @@ def _read_string_or_messages(field: str, value: object) -> str | tuple[Message, 
 
 
 def _read_documents(field: str, value: object) -> tuple[Document, ...]:
-    """The documents of a value: one of a string or a mapping, one or more of each entry of a list."""
+    """Return the documents of a value: one for a string or a mapping, one or more per list entry."""
     if isinstance(value, str):
         if is_blank(value):
             return ()
@@ -673,7 +674,7 @@ def _read_documents(field: str, value: object) -> tuple[Document, ...]:
     if is_list(value) and len(value) == 1 and is_list(value[0]) and _unwrap(value[0]) is value[0]:
         value = value[0]  # Chroma answers several queries at once
     for raw_document in value if is_list(value) else ():
-        # A row of a table would look like a pair of role and text; the score of a search stands last.
+        # A row of a table would look like a pair of role and text; a search score comes last.
         if is_list(raw_document) and not _is_scored(raw_document):
             _refuse(field, DOCUMENTS, raw_document)
     documents: list[Document] = []
@@ -683,7 +684,7 @@ def _read_documents(field: str, value: object) -> tuple[Document, ...]:
 
 
 def _read_part(field: str, part: object) -> Sequence[Document]:
-    """The documents that an entry of a list is: one; those inside of what holds documents; tools' results."""
+    """Return the documents in an entry of a list: itself, those that it contains, or its tool results."""
     if isinstance(part, str):
         return [_read_document(field, part)]
     content = first_value(part, *CONTENT_NAMES)
@@ -705,8 +706,8 @@ def _read_part(field: str, part: object) -> Sequence[Document]:
 
 
 def _read_retrieved(field: str, value: object) -> tuple[Document, ...]:
-    """Documents whose titles strangers may have written, as in a knowledge base."""
-    # No cell of a table: what a retriever returned as a text says of itself neither title nor kind.
+    """Return documents whose titles strangers may have written, as in a knowledge base."""
+    # Not a table cell: a text that a retriever returned states neither its title nor its kind.
     if isinstance(value, str) and not is_blank(value):
         value = [value]
     documents = _read_documents(field, value)
@@ -714,7 +715,7 @@ def _read_retrieved(field: str, value: object) -> tuple[Document, ...]:
 
 
 def _read_reference(field: str, value: object) -> str:
-    """A string as it is; of documents all their texts, of chat messages the last assistant message."""
+    """Return a string unchanged, all texts of documents, or the last assistant message of a chat."""
     if isinstance(value, str):
         return value
     thread = read_chat(value)
@@ -725,7 +726,7 @@ def _read_reference(field: str, value: object) -> str:
 
 
 def _listed(value: object) -> object:
-    """The list of texts that a string is as JSON; any other value as it is."""
+    """Return the list of texts in a JSON string; any other value unchanged."""
     if not isinstance(value, str):
         return value
     texts = read_list(value, str)
@@ -733,7 +734,7 @@ def _listed(value: object) -> object:
 
 
 def _read_answers(field: str, value: object) -> tuple[str, ...]:
-    """The strings of a value, a string or a list of them, without blank ones."""
+    """Return the strings of a value, a string or a list of them, without blank ones."""
     answers: list[str] = []
     for answer_value in _split_parts(_listed(value)):
         answer = _read_string(field, answer_value)
@@ -743,14 +744,14 @@ def _read_answers(field: str, value: object) -> tuple[str, ...]:
 
 
 def _read_metadata(field: str, value: object) -> dict[str, Any]:
-    """A mapping with texts as keys and JSON data as values."""
+    """Return a mapping with texts as keys and JSON data as values."""
     if not is_mapping(value):
         _refuse(field, "a mapping", value)
     return {well_formed(str(key)): as_data(entry) for key, entry in value.items()}
 
 
 def _read_text(_: str, value: object) -> str:
-    """Any value as text, for an input of a prompt's own."""
+    """Return any value as text, for a prompt's custom input."""
     if value in ([], {}):
         return ""
     if isinstance(value, str):
@@ -759,7 +760,7 @@ def _read_text(_: str, value: object) -> str:
 
 
 def _read_list(_: str, value: object) -> tuple[Any, ...]:
-    """The entries of a list, or a single value as the only one, for an input of a prompt's own."""
+    """Return the entries of a list, or a single value as the only one, for a prompt's custom input."""
     value = _listed(value)
     if is_list(value):
         return tuple(value)
@@ -783,20 +784,20 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "text": _read_text,
     "list": _read_list,
 }
-"""The function that reads a field, or an input of that type; what was read already is read unchanged."""
+"""The function that reads each field, or input of that type; values already read stay unchanged."""
 
 
 def read_field(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
-    """Read a field's value as a case keeps it; None for None.
+    """Read a field's value as a case stores it; None for None.
 
     Args:
-        field: the field, or the name of a prompt's own input.
+        field: the field, or the name of a prompt's custom input.
         value: the value as it was given.
-        kind: the type of a prompt's own input: "text", "messages", "documents" or "list"; "retrieved" for
-            documents whose titles say nothing.
+        kind: the type of a prompt's custom input: "text", "messages", "documents" or "list"; "retrieved" for
+            documents whose titles do not count.
 
     Raises:
-        CaseError: `context_unreadable` or `field_unreadable`: the value is not in any known shape.
+        CaseError: `context_unreadable` or `field_unreadable`: the value has no known shape.
     """
     result = try_read_field(field, value, kind)
     if isinstance(result, CaseError):
@@ -805,20 +806,20 @@ def read_field(field: str, value: object, kind: str | None = None) -> Any:  # no
 
 
 def try_read_field(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
-    """Like `read_field`, but the error is returned: it is reported only if a judge needs the field."""
+    """Do the same as `read_field`, but return an error: it is reported only if a judge needs the field."""
     if value is None or isinstance(value, CaseError):
         return value
     try:
         return READERS[kind or field](field, value)
     except CaseError as error:
         return error
-    except Exception as error:  # noqa: BLE001  whatever an object's own methods raise
+    except Exception as error:  # noqa: BLE001  an object's own methods may raise anything
         message = f"{field} cannot be read: {type(error).__name__}: {error}"
         return CaseError("field_unreadable", message, field)
 
 
 def read_chat(value: object) -> tuple[Message, ...] | None:
-    """The messages of a value that is a message, or a list of nothing but messages; else None."""
+    """Return the messages of a value that is a message, or a list of only messages; else None."""
     thread: object = try_read_field("conversation", value)
     if not is_list(thread) or not thread:
         return None

@@ -1,4 +1,4 @@
-"""The documents that the retrievers and tools among traced runs returned."""
+"""The documents that retrievers and tools returned in traced runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def traced_documents(
     children: Callable[[T], Iterable[T]],
     source: Callable[[T], tuple[str, str, object, str | None]],
 ) -> tuple[Document, ...] | None:
-    """The documents that retrievers and tools among traced runs returned; None if no run is one.
+    """Return the documents that retrievers and tools returned in traced runs; None if no run is one.
 
     Only the outermost retrievers and tools count: the application saw what they returned, not the runs inside
     them.
@@ -39,7 +39,7 @@ def traced_documents(
         kind, name, outputs, error = source(run)
         documents_of_run: tuple[Document, ...] | None
         if kind == "retriever" and error is not None:
-            # An application that goes on without its documents is not one that found none.
+            # An application that continues without its documents is different from one that found none.
             reason = error.strip().partition("\n")[0]  # a traceback follows
             message = f"the retriever {name!r} raised an error: {reason}"
             raise CaseError("retriever_failed", message, "context")
@@ -58,7 +58,7 @@ def traced_documents(
 def try_find(
     find: Callable[[T], tuple[Document, ...] | None], run: T
 ) -> tuple[Document, ...] | CaseError | None:
-    """The documents that `find` finds in a run, or the error: only judges of a context report it."""
+    """Return the documents that `find` finds in a run, or the error: only judges of a context report it."""
     try:
         return find(run)
     except CaseError as error:
@@ -66,9 +66,9 @@ def try_find(
 
 
 def retrieved_documents(outputs: object) -> tuple[Document, ...]:
-    """The documents that a retriever returned, or that the mapping contains that it returned.
+    """Return the documents that a retriever returned, itself or in a mapping.
 
-    Strangers may have written their titles: none of them makes a document a tool result.
+    Strangers may have written their titles, so no title makes a document a tool result.
 
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
@@ -81,7 +81,7 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
-    """What the tool of that name returned, as one document; none if it returned nothing."""
+    """Return what the tool with that name returned, as one document; no document if it returned nothing."""
     result: object = outputs
     if is_mapping(outputs) and list(outputs) == ["output"]:
         # LangSmith keeps what is not a mapping under this key.

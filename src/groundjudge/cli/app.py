@@ -76,7 +76,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
     },
 }
-"""The commands as `groundjudge --help` lists them, each with its place and the first sentence of its help."""
+"""The commands as `groundjudge --help` lists them, each with its location and first sentence of help."""
 
 RENAMED: Mapping[str, str] = {
     "--rule": "-O rule=median",
@@ -95,10 +95,10 @@ RENAMED: Mapping[str, str] = {
     "--price-out": "--price IN,OUT",
     "--price-cached": "--price IN,OUT,CACHED",
 }
-"""Options that earlier versions had, each with what to write today."""
+"""Options of earlier versions, each with what to write today."""
 
 WIDEST_HELP = 100
-"""Columns that help uses of a wide terminal."""
+"""Columns of a wide terminal that help uses."""
 
 
 class Commands(TyperGroup):
@@ -111,7 +111,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  as Typer has it
         """Import a command."""
         for group in COMMANDS.values():
-            # Only the one that is called: all of them together import for seconds.
+            # Only the one that is called: importing all of them takes seconds.
             if cmd_name in group:
                 place, _ = group[cmd_name]
                 return import_command(cmd_name, place)
@@ -136,7 +136,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _printable_errors() -> Generator[None]:
-    """Escape the messages of Typer's exceptions, which have no public class in common but this."""
+    """Escape the messages of Typer's exceptions, whose only public base class is Exception."""
     try:
         yield
     except Exception as error:
@@ -148,8 +148,8 @@ def _printable_errors() -> Generator[None]:
 
 
 def _name_new_spelling(error: Exception) -> None:
-    """Let an error about an unknown option say how it is written today, or as a parameter of requests."""
-    # Click's NoSuchOption has the name; "_" is what some write in place of "-".
+    """Make an error about an unknown option say how to write it today, or as a request parameter."""
+    # Click's NoSuchOption has the name; some write "_" instead of "-".
     option = str(getattr(error, "option_name", "")).replace("_", "-")
     command: Any = getattr(getattr(error, "ctx", None), "command", None)
     if command is None or not option:
@@ -170,9 +170,9 @@ def import_command(name: str, place: str) -> Any:  # noqa: ANN401  a command of 
     """Import a command from "module:function", and let Typer read its options."""
     module, _, attribute = place.partition(":")
     function_or_group = getattr(import_module(module), attribute)
-    if isinstance(function_or_group, typer.Typer):  # `batch`, which has commands of its own
+    if isinstance(function_or_group, typer.Typer):  # `batch`, which has its own commands
         return typer.main.get_command(function_or_group)
-    # Typer makes commands of apps only: an app of one command is that command.
+    # Typer only makes commands from apps: an app with one command is that command.
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(name)(expand_groups(function_or_group))
     return typer.main.get_command(single)
@@ -184,18 +184,18 @@ app = typer.Typer(
     help="LLM judges for groundedness and hallucination.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP},
-    pretty_exceptions_enable=False,  # a fault of ours shows the usual traceback, without the values of locals
-    rich_markup_mode=None,  # plain help: quick, and whole on any terminal
+    pretty_exceptions_enable=False,  # our own bugs show the usual traceback, without the values of locals
+    rich_markup_mode=None,  # plain help: fast, and complete on any terminal
 )
 
 
 def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Show a warning, such as one about a prompt file, as a line, without the code that gave it."""
+    """Show a warning, such as one about a prompt file, as one line, without the code that issued it."""
     note(str(message))
 
 
 def _open_closed_streams() -> None:
-    """Let what the shell closed, as by `>&-`, be empty: otherwise the next file would take its place."""
+    """Replace streams that the shell closed, as by `>&-`: or the next file would take their place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  until the end

@@ -21,11 +21,11 @@ from groundjudge.verdict import Usage
 COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "completion tokens")
 
 UNNAMED_MODEL = "unnamed"
-"""The model that is counted for where none is named: the number of calls does not depend on it."""
+"""The model to count for if none is named: the number of calls does not depend on it."""
 
 InBatches = Annotated[
     bool,
-    typer.Option("--batch", help="In batches: at half price, with all votes asked for."),
+    typer.Option("--batch", help="Estimate for batches: half the price, with all votes requested."),
 ]
 
 
@@ -39,11 +39,10 @@ def estimate(
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 
-    No model is called, and none needs to be named, except for --panel.
+    No model is called, and you only need to name models for --panel.
 
     Prompt tokens are approximated: one per 4 bytes of text, and 4 per message. Completion tokens are the
-    most that the judges' parameters allow. A reply that cannot be read is requested once more and costs as
-    much again.
+    maximum that the judges' parameters allow. An unreadable reply is requested again and costs as much again.
     """
     with report_errors():
         prices = options.prices_of(price)
@@ -66,7 +65,7 @@ def estimate(
 
 
 def _uncalled_model(name: str) -> Model:
-    """Make a model of a name that is never called."""
+    """Make a model with a name that is never called."""
     return find_in_wings(name) or FunctionModel(str, name)
 
 
@@ -77,15 +76,15 @@ def show_estimates(estimates: Sequence[Estimate], prices: Prices | None) -> None
     for estimate in estimates:
         fewest, most = estimate.calls_per_row
         if fewest != most:
-            screen.text(f"{estimate.judge}: {fewest} to {most} calls a row")
+            screen.text(f"{estimate.judge}: {fewest} to {most} calls per row")
         elif most != 1:
-            screen.text(f"{estimate.judge}: {most} calls a row")
+            screen.text(f"{estimate.judge}: {most} calls per row")
     if prices:
         screen.text(_cost_line(estimates, prices))
 
 
 def _cells(estimate: Estimate) -> list[str]:
-    """The cells of a judge's row, by `COLUMNS`."""
+    """Return the cells of a judge's row, by `COLUMNS`."""
     bound = "<= " if _may_be_fewer(estimate) else ""
     completion_tokens = "no limit"
     if estimate.completion_tokens is not None:
@@ -101,7 +100,7 @@ def _cells(estimate: Estimate) -> list[str]:
 
 
 def _may_be_fewer(estimate: Estimate) -> bool:
-    """Whether a row may take fewer calls than are counted: a panel or a cascade stops once it is decided."""
+    """Return whether a row may take fewer calls than counted: panels and cascades stop once decided."""
     fewest, most = estimate.calls_per_row
     return fewest != most
 
@@ -114,7 +113,7 @@ def _cost_line(estimates: Sequence[Estimate], prices: Prices) -> str:
     about = "about"
     for estimate in estimates:
         prompt_tokens += estimate.prompt_tokens
-        if estimate.completion_tokens is None:  # one judge without a limit leaves the sum without one
+        if estimate.completion_tokens is None:  # one judge without a limit means that the sum has none
             is_limited = False
         else:
             completion_tokens += estimate.completion_tokens

@@ -14,8 +14,8 @@ def show_case(
 ) -> None:
     """Print a case's verdicts in full, by judge."""
     if not verdicts:
-        screen.text(f"\nno verdict is on a case with the id {case_id!r}")
-    # Verdicts come as they are finished, in another order each time.
+        screen.text(f"\nthere is no verdict on a case with the id {case_id!r}")
+    # Verdicts arrive as they are finished, in a different order each time.
     for verdict in sorted(verdicts, key=lambda verdict: verdict.judge):
         lines = [f"  {name}: {text}" for name, text in _verdict_fields(verdict).items()]
         for part in verdict.parts:
@@ -24,7 +24,7 @@ def show_case(
 
 
 def _verdict_fields(verdict: Verdict) -> dict[str, str]:
-    """Describe the verdict as a whole: the texts of the fields that it has, in the order of the page."""
+    """Describe the verdict as a whole: the texts of its fields, in the order of the page."""
     fields = {"status": verdict.status.replace("_", " ")}
     if verdict.error is not None:
         fields["error"] = _failure_text(verdict.error)
@@ -76,7 +76,7 @@ def _vote_text(vote: Vote) -> str:
 
 
 def _failure_text(failure: Failure) -> str:
-    """Write an error with its code, and the options of the command line in place of Python's."""
+    """Write an error with its code, naming options of the command line instead of Python's."""
     return f"{failure.code}: {in_options(failure.message)}"
 
 
@@ -93,7 +93,7 @@ def _part_lines(part: Part, documents: Sequence[Document]) -> list[str]:
 
 
 def _evidence_label(evidence: Evidence, part: Part) -> str:
-    """Write what evidence is: a quote, or a sentence of the source that may be against the part."""
+    """Say what a piece of evidence is: a quote, or a source sentence, which may contradict the part."""
     if evidence.number is None:
         return "quote"
     label = f"source sentence {evidence.number}"
@@ -101,10 +101,10 @@ def _evidence_label(evidence: Evidence, part: Part) -> str:
 
 
 def _source_line(evidence: Evidence, documents: Sequence[Document]) -> str:
-    """Write where a quote was found, and the source's text there; no text if the source is not at hand."""
+    """Write where a quote was found, and the source's text there; no text if the source is unavailable."""
     text = ""
     precision = "exact" if evidence.exact else "near"
-    # A run that was stopped may not have come to the row of a verdict that it reuses.
+    # A run that was stopped may not have reached the row of a verdict that it reuses.
     if 0 <= evidence.document < len(documents):
         content = documents[evidence.document].content
         text = content[evidence.start : evidence.end]

@@ -7,7 +7,7 @@ from groundjudge.rubric.options import Option, declared_options
 
 
 def judging_options() -> dict[str, Option]:
-    """The options that -O takes, by their names: all but those that have a flag or are objects."""
+    """Return the options that -O takes, by their names: all except those that have a flag or are objects."""
     taken: dict[str, Option] = {}
     for options_type in (PanelOptions, CascadeOptions):
         for name, option in declared_options(options_type).items():

@@ -1,4 +1,4 @@
-"""The options that several commands share: each stands once, in the group that means something together."""
+"""The options that several commands share: each is declared once, in a group of related options."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from groundjudge.text.patterns import compile_when_used
 UTF_8 = "utf-8"
 """The encoding of files for which no other is named."""
 
-PRICES = "expected IN,OUT or IN,OUT,CACHED, the prices of a million tokens, such as --price 0.4,1.6"
+PRICES = "expected IN,OUT or IN,OUT,CACHED, the prices per million tokens, such as --price 0.4,1.6"
 
 NEXT_ASSIGNMENT = compile_when_used(r",(?=\s*\w+=)")
 """The comma between two fields and their paths."""
 
 FURTHER_NAME = compile_when_used(r",\s*(?P<name>[\w.]+)=")
-"""What looks like another assignment in the text of one."""
+"""What looks like another assignment within the text of one."""
 
 
 def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an option for each field of the dataclasses that it takes: Typer knows none of these."""
+    """Give a command an option for each field of the dataclasses that it takes: Typer has no such groups."""
     groups: dict[str, type[Any]] = {}
     parameters: list[Parameter] = []
     for parameter in signature(command, eval_str=True).parameters.values():
@@ -59,7 +59,7 @@ def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def complete_judge(incomplete: str) -> list[str]:
-    """Complete the name of a built-in judge; where none fits, the shell completes a file's name."""
+    """Complete the name of a built-in judge; if none fits, the shell completes a file name."""
     return [name for name in names() if name.startswith(incomplete)]
 
 
@@ -128,11 +128,11 @@ class RowOptions:
     keep_words: KeepWords = False
 
     def field_paths(self, judges: Iterable[AnyJudge | Rubric] | None = None) -> FieldPaths:
-        """Read the paths of fields that stand elsewhere. Exit if one is malformed, or names no field.
+        """Read the paths of fields that are elsewhere. Exit if one is malformed, or names an unknown field.
 
         Args:
-            judges: who will judge the cases: their own inputs are fields too. None: not known, so that a
-                name that resembles no field can be an input of theirs.
+            judges: the judges of the cases: their own inputs are fields too. None: unknown, so a name that
+                resembles no field may be one of their inputs.
         """
         paths: dict[str, str] = {}
         assignments: list[str] = []
@@ -144,7 +144,7 @@ class RowOptions:
             path = path.strip()
             if not path:
                 fail(f"--fields {assignment}: expected FIELD=PATH, such as --fields query=inputs.question")
-            if name in paths:  # a dictionary would keep the last one, and nobody would notice
+            if name in paths:  # a dictionary would silently keep the last one
                 fail(f"--fields {assignment}: {name} is already read from {paths[name]}: leave one out")
             paths[name] = path
         # Without judges a name that resembles no field is let through; with them it is an error.
@@ -162,7 +162,7 @@ class RowOptions:
     def case_file(
         self, cases: str, judges: Iterable[AnyJudge], kept_ids: Iterable[str] | None = None
     ) -> CaseFile:
-        """Make the file of cases for the judges; of all its rows, those with these ids stay at hand."""
+        """Make the file of cases for the judges; rows with these ids are kept."""
         return CaseFile(
             cases,
             frozenset(kept_ids or ()),
@@ -189,7 +189,7 @@ class RowOptions:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What becomes of an --out that exists; neither: it is an error."""
+    """What happens to an existing --out; with neither option it is an error."""
 
     resume: Annotated[
         bool,
@@ -204,7 +204,7 @@ class RunLimits:
 
     concurrency: Annotated[
         int,
-        typer.Option("--concurrency", metavar="N", min=1, help="Most requests at a time."),
+        typer.Option("--concurrency", metavar="N", min=1, help="Maximum number of requests at a time."),
     ] = CONCURRENCY
     deadline: Annotated[
         float | None,
@@ -212,7 +212,7 @@ class RunLimits:
             "--deadline",
             metavar="SECONDS",
             min=0.001,
-            help="Time limit of a verdict, with retries and waits.",
+            help="Time limit per verdict, including retries and waits.",
         ),
     ] = None
     max_calls: Annotated[
@@ -227,7 +227,7 @@ class RunLimits:
 
 CacheFile = Annotated[
     str | None,
-    typer.Option("--cache", metavar="PATH", help="Reuse the replies in this file, and keep new ones there."),
+    typer.Option("--cache", metavar="PATH", help="Reuse the replies in this file, and save new ones to it."),
 ]
 Price = Annotated[
     str | None,
@@ -240,7 +240,7 @@ Price = Annotated[
 
 
 def prices_of(price: str | None) -> Prices | None:
-    """Read the prices of tokens, in any currency: "0.4,1.6" -> Prices(0.4, 1.6). Exit if they are none."""
+    """Read token prices, in any currency: "0.4,1.6" -> Prices(0.4, 1.6). Exit if they are not prices."""
     if price is None:
         return None
     try:
@@ -261,20 +261,20 @@ def flags_of(group: Any) -> list[str]:  # noqa: ANN401  one of the dataclasses o
 
 
 def fail_if_several(option: str, assignment: str, is_name: Callable[[str], object]) -> None:
-    """Exit if one option has several assignments with commas between them: all but the first would be text.
+    """Exit if one option has several assignments separated by commas: all but the first would be text.
 
     Args:
         option: the option, with its dashes.
         assignment: what was given: NAME=TEXT.
-        is_name: whether a word is one that can be assigned to. Another one is a part of a text.
+        is_name: whether a word is a name that can be assigned to. Any other word is part of the text.
     """
     for match in FURTHER_NAME.finditer(assignment):
         if is_name(match["name"]):
-            fail(f"{option} {assignment}: give {option} once for each: {match['name']} would be a text")
+            fail(f"{option} {assignment}: give {option} once for each: {match['name']} would be read as text")
 
 
 def refuse_without(path: str | None, file_option: str, group: object) -> None:
-    """Exit if options of a group were given, but not the file that they are about.
+    """Exit if options of a group were given, but not the file that they apply to.
 
     Args:
         path: the file's path, if it was given.
@@ -283,4 +283,4 @@ def refuse_without(path: str | None, file_option: str, group: object) -> None:
     """
     flags = flags_of(group)
     if path is None and flags:
-        fail(f"{', '.join(flags)}: add {file_option} FILE, the file that this is about")
+        fail(f"{', '.join(flags)}: add {file_option} FILE, the file that this applies to")

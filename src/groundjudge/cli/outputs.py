@@ -1,4 +1,4 @@
-"""The files that a command writes: never over what it reads, and never over a file by accident."""
+"""The files that a command writes: it never overwrites its inputs, nor any file by accident."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from groundjudge.runs.verdict_file import Output, ResumeError, open_output
 
 
 def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tuple[str, str | None]]) -> None:
-    """Exit if an output is an input or another output, by whatever path or link, or if its folder is missing.
+    """Exit if an output is an input or another output, by any path or link, or if its folder is missing.
 
-    Stdout can be an output too: redirected to the end of an input, that would grow while it is read.
+    Stdout can be an output too: redirected to the end of an input, it would make that grow while it is read.
 
     Args:
         outputs: the option that names each output, and its path; "-" is stdout, None an output not wanted.
@@ -37,15 +37,15 @@ def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tupl
             continue
         identity = _identity(path, sys.stdout)
         name = "stdout" if path == STDIO else f"{option} {path}"
-        # By identity: a file has other names by links, by `sub/../` and by the shell's redirection.
+        # By identity: links, `sub/../` and the shell's redirection give a file other names.
         if identity and identity in uses:
             fail(f"{name} is {uses[identity]}: choose another file")
-        if "://" in path:  # which is a path with folders, too
-            fail(f"{name}: this is a link, and the command writes to a file: give a path")
+        if "://" in path:  # also a valid path with folders
+            fail(f"{name}: this is a URL, but the command writes to a file: give a path")
         folder = Path(path).parent
         if not folder.is_dir():
             fail(f"{name}: the folder {folder} does not exist: create it")
-        uses[identity] = f"the file {option}"  # which no other output may be
+        uses[identity] = f"the file {option}"  # no other output may be the same file
 
 
 def check_cases(path: str) -> None:
@@ -56,7 +56,7 @@ def check_cases(path: str) -> None:
     """
     if path == STDIO:
         return
-    # A pipe cannot be opened twice; a folder is refused by what reads rows, in words of its own.
+    # A pipe cannot be opened twice; the reader of rows refuses a folder with its own message.
     if Path(path).is_fifo() or Path(path).is_dir():
         return
     Path(path).open("rb").close()
@@ -65,7 +65,7 @@ def check_cases(path: str) -> None:
 def open_out(
     out: str | None, judges: Iterable[AnyJudge], options: OutputOptions
 ) -> AbstractContextManager[Output]:
-    """Open the file --out for a run, and the verdicts that it holds if the run is to continue it."""
+    """Open the file --out for a run, and its verdicts if the run is to continue it."""
     if options.resume and options.overwrite:
         fail("--resume continues the file --out and --overwrite replaces it: use one of them")
     if options.resume and (out is None or out == STDIO):
@@ -75,14 +75,14 @@ def open_out(
 
 @contextmanager
 def hold_file(option: str, path: str | None, *, overwrite: bool) -> Generator[None, None, None]:
-    """Keep a file of data for this command, from before its work until it is written. None: there is none.
+    """Reserve a data file for this command, from before its work until it is written. None: no file.
 
-    Exit if another command has it, or if it holds something that must not be replaced.
+    Exit if another command has it, or if it has contents that must not be replaced.
     """
     if path is None:
         yield
         return
-    # Locked before the work: of two commands that began at once, one would replace what the other wrote.
+    # Locked before the work: otherwise, of two simultaneous commands, one would replace the other's output.
     in_use = ResumeError("in_use", f"{path}: another command is writing to it", path)
     with lock_file(Path(path), in_use):
         if is_nonempty_file(path) and not overwrite:
@@ -92,19 +92,19 @@ def hold_file(option: str, path: str | None, *, overwrite: bool) -> Generator[No
 
 
 def is_table(out: str | None) -> bool:
-    """Whether the output is called a Parquet file."""
+    """Return whether the output is called a Parquet file."""
     return out is not None and Path(out).suffix.casefold() == ".parquet"
 
 
 def refuse_table(out: str | None) -> None:
-    """Exit if lines would be written to a file that is called a table."""
+    """Exit if lines would be written to a file whose name says that it is a table."""
     if is_table(out):
         remedy = "this command writes one JSON object per line: choose a name that ends in .jsonl"
         fail(f"--out {out}: {remedy}")
 
 
 def _identity(path: str, stream: TextIO) -> object:
-    """What all names of a regular file have in common; of one that does not exist yet, its path.
+    """Return what all names of a regular file have in common; of one that does not exist yet, its path.
 
     None for a terminal, a pipe or /dev/null, which can be input and output at once.
     """
@@ -114,7 +114,7 @@ def _identity(path: str, stream: TextIO) -> object:
         else:
             status = Path(path).stat()
     except (AttributeError, OSError, ValueError):
-        # A stream may be None, closed or no file, as under pythonw and in tests; a path may hold a NUL.
+        # A stream may be None, closed or not a file, as under pythonw and in tests; a path may contain a NUL.
         return None if path == STDIO else Path(path).resolve()
     if not stat.S_ISREG(status.st_mode):
         return None

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, and lines elsewhere."""
+"""The progress of a run: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from groundjudge.runs.verdict_file import RunTotals
 from groundjudge.text.printable import printable
 
 LINE_EVERY = 10.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress if there is no terminal."""
 
 
 class ProgressLine:
-    """A bar on a terminal, unless the verdicts are printed there, with a message beside it.
+    """A bar on a terminal, with a message next to it, unless the verdicts are printed there.
 
-    Where stderr is no terminal, a line tells every 10 seconds how far the run is. Where there is no bar, a
-    message is a line of stderr, and only the first of several in a row is printed.
+    If stderr is not a terminal, a line reports the progress every 10 seconds. Without a bar, a message is a
+    line on stderr, and only the first of several in a row is printed.
 
     Args:
-        count: counts the rows that are to be judged; None if that is not known.
+        count: counts the rows to judge; None if their number is unknown.
         totals: what was judged so far.
-        prices: for the cost so far; None if it is not known.
+        prices: for the cost so far; None if unknown.
         out: where the verdicts go; "-" is stdout.
         clock: the time in seconds.
     """
@@ -63,7 +63,7 @@ class ProgressLine:
 
     @contextmanager
     def show(self) -> Generator[Callable[[], None], None, None]:
-        """Show the bar, or else print lines; yields what is to be called after each verdict."""
+        """Show the bar, or else print lines; yields the function to call after each verdict."""
         if not self._has_bar:
             yield self._print_line
             return
@@ -91,7 +91,7 @@ class ProgressLine:
             self._update_bar = None  # a message that comes later has no bar
 
     def _print_line(self) -> None:
-        """Print how far the run is, now and then; a terminal without a bar shows the verdicts themselves."""
+        """Print the progress now and then; a terminal without a bar shows the verdicts themselves."""
         if self._clock() < self._next_line_at or sys.stderr.isatty():
             return
         self._next_line_at = self._clock() + LINE_EVERY
@@ -110,9 +110,9 @@ class ProgressLine:
         note(f"{n_verdicts:,}{of_all} verdicts, {n_errors:,} errors{cost}")
 
     def _n_verdicts(self) -> int | None:
-        """How many verdicts there will be; None if that is not known."""
+        """Return how many verdicts there will be; None if unknown."""
         n_rows = self._count_rows()
         if n_rows is None:
             return None
-        # An upper bound: a row can name some of the judges only.
+        # An upper bound: a row can name only some of the judges.
         return n_rows * len(self._totals.tally.summaries())

@@ -1,4 +1,4 @@
-"""Which columns may hold the fields that rows lack, as one --fields that can be pasted."""
+"""Which columns may contain the fields that rows lack, as one --fields option to paste."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from groundjudge.case.shapes import ends_with_answer, is_blank, read_chat, try_r
 from groundjudge.errors import name_list
 
 ANY_COLUMN = ("query", "context", "response")
-"""The fields that may have any name; of others a word of the name is in the path."""
+"""The fields that may have any name; for others, the path contains a word of the name."""
 
 TELLING_ORDER = (*ANY_COLUMN, *(name for name in ALIASES if name not in ANY_COLUMN))
-"""The fields in the order in which they are told: a query asks, the context is long, the rest is left."""
+"""The order in which fields are identified: a query asks, the context is long, the rest is left."""
 
 
 JSON_END = '"}] \n'
-"""What may stand behind a question in JSON."""
+"""What may follow a question in JSON."""
 
 MAX_RUNS = 10
 """How many runs or spans of a trace are searched."""
 
 
 class Column(NamedTuple):
-    """A value of a row, and what its path says of it.
+    """A value of a row, and what its path says about it.
 
     Attributes:
         path: the dotted path to it.
         value: the value.
-        field: the field that a part of the path names, the last that names one; None if none does.
+        field: the field that the path names, by its last part that names one; None if none does.
         words: the words of the path, in lower case.
     """
 
@@ -44,8 +44,8 @@ class Column(NamedTuple):
 def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
     """Propose where the missing fields are in a row: "--fields context=facts,response=PATH".
 
-    What cannot be told is left to people: PATH stands for it, and the columns that may be meant are named
-    behind the option.
+    What cannot be determined is left to the user: it is written as PATH, and the columns that may be meant
+    are listed after the option.
     """
     columns = list(_columns(row))
     if "response" in missing:
@@ -55,7 +55,7 @@ def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
                 return f"--fields messages={column.path}"
     paths: dict[str, str] = {}
     choices: list[str] = []
-    # The query also where it is not missing: what quotes another field, as a prompt does, is no field.
+    # The query even if it is not missing: a column that quotes another field, as a prompt does, is not one.
     for field in sorted({"query", *missing}, key=TELLING_ORDER.index):
         candidates = _candidates(field, columns)
         if len(candidates) == 1:
@@ -70,7 +70,7 @@ def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
 
 
 def _columns(value: object, path: str = "") -> Iterator[Column]:
-    """The values of a row, those in mappings too, without ids, times, kinds and the like, and errors."""
+    """Yield the values of a row, also those in mappings, except errors, ids, times, kinds and the like."""
     parts = path.split(".")
     if is_blank(value) or has_no_content(parts[-1]) or "error" in parts:
         return
@@ -85,7 +85,7 @@ def _columns(value: object, path: str = "") -> Iterator[Column]:
     if inner_values:
         return
     named = [field_of(part) for part in parts if field_of(part) is not None]
-    # The answer among what is expected is the expected one, too.
+    # An answer among the expected values is the expected one, too.
     is_expected = "reference" in named or SIDES["reference_outputs"] in map(SIDES.get, parts)
     field = "reference" if is_expected else (named or [None])[-1]
     if is_mapping(value):
@@ -94,19 +94,19 @@ def _columns(value: object, path: str = "") -> Iterator[Column]:
 
 
 def _words(*names: str) -> frozenset[str]:
-    """The words of names, in lower case: those of gt_answer are gt and answer."""
+    """Return the words of names, in lower case: those of gt_answer are gt and answer."""
     return frozenset(word.casefold() for name in names for word in WORD.findall(name))
 
 
 def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns that may hold a field: one if that can be told, or those that people can choose from."""
+    """Return the columns that may contain a field: one if it is clear, or those to choose from."""
     possible = [column for column in columns if _may_hold(field, column.value)]
     named = [column for column in possible if column.field == field]
     if named:
-        # Of equals the longest: a type may stand beside a value.
+        # Of equals the longest: a type may be next to a value.
         return [max(_nearest(named), key=lambda column: len(str(column.value)))]
     words = {name: _words(*names) for name, names in ALIASES.items()}
-    # "gt" and "expected" are words of the reference alone: what has one is no response.
+    # Only the reference has the words "gt" and "expected": a name with one of them is not a response.
     words["reference"] -= words["response"]
     unnamed = [column for column in possible if column.field is None]
     found = [column for column in unnamed if not words[field].isdisjoint(column.words)]
@@ -117,7 +117,7 @@ def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
         nameless = [column for column in unnamed if known_words.isdisjoint(column.words)]
         found = [column for column in nameless if _says(field, column.value)]
     if not found and field == "context":
-        # Phoenix calls the documents so.
+        # Phoenix's name for the documents.
         found = [column for column in possible if column.path == "reference"]
     if field == "context" and found:
         return [max(found, key=lambda column: len(str(column.value)))]
@@ -125,13 +125,13 @@ def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
 
 
 def _nearest(columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns with the shortest of the paths."""
+    """Return the columns with the shortest paths."""
     length = min((column.path.count(".") for column in columns), default=0)
     return [column for column in columns if column.path.count(".") == length]
 
 
 def _may_hold(field: str, value: object) -> bool:
-    """Whether a value can be read as the field and is no number, nor, as a context, a name or a link."""
+    """Return whether a value can be read as the field; numbers cannot, nor names or links as a context."""
     if not holds_text(field, value):
         return False
     if field != "context":
@@ -142,7 +142,7 @@ def _may_hold(field: str, value: object) -> bool:
 
 
 def _says(field: str, value: object) -> bool:
-    """Whether a text says what such a field does: a query asks, anything else is a passage."""
+    """Return whether a text says what such a field does: a query asks, anything else is a passage."""
     if field == "query":
         return isinstance(value, str) and value.rstrip(JSON_END).endswith(("?", "？"))
     return not isinstance(value, str) or is_passage(value)

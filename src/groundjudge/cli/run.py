@@ -77,7 +77,7 @@ def run(
     """
     with report_errors(), ExitStack() as until_written:
         prices = options.prices_of(price)
-        # A pipe or a file takes the verdicts; on a terminal they would hide the table.
+        # Verdicts go to a pipe or a file; on a terminal they would hide the table.
         if out is None and not sys.stdout.isatty():
             out = STDIO
         lines = _lines_path(out, overwrite=output.overwrite)
@@ -97,7 +97,7 @@ def run(
             judges, left_out = take_fitting(judges, rows)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
         if out is None:
-            note("without --out, verdicts are counted, but not kept: -o PATH")
+            note("without --out, verdicts are counted but not saved: add -o PATH to save them")
         totals = judge_rows(
             judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
         )
@@ -116,24 +116,24 @@ def run(
 
 
 def _lines_path(out: str | None, *, overwrite: bool) -> str | None:
-    """Name the file to which verdicts are written as they come: one beside a .parquet file, or --out itself.
+    """Name the file to which verdicts are written as they arrive: next to a .parquet file, or --out itself.
 
-    Exit if the table cannot be written, or holds verdicts whose lines are gone.
+    Exit if the table cannot be written, or contains verdicts whose lines are gone.
     """
     if out is None or not is_table(out):
         return out
-    import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
+    import_module("groundjudge.runs.arrow")  # a missing PyArrow is reported before anything is judged
     lines = f"{out}.jsonl"
     if Path(out).is_dir():
         fail(f"--out {out} is a folder: choose another file")
     # --resume continues the lines: a table without them would be replaced by one with the new rows only.
     if is_nonempty_file(out) and not is_nonempty_file(lines) and not overwrite:
-        fail(f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite")
+        fail(f"--out {out} already exists, but its lines, {lines}, do not: replace it with --overwrite")
     return lines
 
 
 def _readable_verdicts(path: str) -> Iterator[Verdict]:
-    """Read the verdicts of a file, without the lines that are none."""
+    """Read the verdicts of a file, skipping the lines that are not verdicts."""
     for verdict in read_verdicts(path):
         if isinstance(verdict, Verdict):
             yield verdict

@@ -1,4 +1,4 @@
-"""A run on the screen: its verdicts as they come, its summary at the end, and the exit status."""
+"""A run on the screen: its verdicts as they arrive, its summary at the end, and the exit status."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def judge_rows(
     Exit if a file is in the way, or if the endpoint never answered.
 
     Args:
-        judged_by: makes the verdicts: `run` with all but the options `previous` and `on_outage`.
+        judged_by: makes the verdicts: `run` with all options except `previous` and `on_outage`.
         judges: whose verdicts these are.
         out: the file to write to, "-" for stdout, None to write nothing.
         output: what becomes of a file that exists.
-        prices: for the cost so far; None if they are not known.
+        prices: for the cost so far; None if unknown.
         count: counts the rows that are to be judged; None if that is not known.
         kept_ids: the ids of the cases whose verdicts are kept.
     """
@@ -67,7 +67,7 @@ def judge_rows(
 
 def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals) -> None:
     """Print the totals of a run: the summaries, the errors, what no row has, and what was reused."""
-    # Without rows there is nothing to summarise, and `exit_after_run` says so.
+    # Without rows there is nothing to summarise; `exit_after_run` reports that.
     if rows.n_read:
         _show_summaries(screen, totals.tally.summaries())
     missing_inputs = _missing_inputs(judges, totals, rows)
@@ -86,10 +86,10 @@ def reused_lines(totals: RunTotals) -> list[str]:
     if previous is None:
         return []
     lines = [f"{previous.n_used} verdicts reused, {totals.n_new} new"]
-    # A run that stopped has not come to the rows of the other verdicts.
+    # A run that stopped has not reached the rows of the other verdicts.
     if previous.n_unused and not totals.stopped:
         lines.append(
-            f"{previous.n_unused} previous verdicts are on cases that were removed or changed, in the file "
+            f"{previous.n_unused} previous verdicts are for cases that were removed or changed, in the file "
             "or by --fields or --limit: they stay in the file and are not counted"
         )
     return lines
@@ -100,13 +100,13 @@ def usage_lines(
 ) -> list[str]:
     """Write the tokens that were used, and their cost if there are prices; nothing if none were reported.
 
-    Those from the provider's cache and those of thinking are in brackets, where the endpoint counts them.
+    Cached tokens and reasoning tokens are in parentheses, if the endpoint counts them.
 
     Args:
         usage: the tokens; None if the model reports none.
         prices: of these tokens.
-        place: where they were used, as in " in batches"; "" where that needs no word.
-        n_verdicts: for the tokens a verdict; 0 leaves them out.
+        place: where they were used, as in " in batches"; "" if that needs no mention.
+        n_verdicts: for the tokens per verdict; 0 leaves them out.
     """
     if usage is None:
         return []
@@ -117,7 +117,7 @@ def usage_lines(
     if usage.reasoning_tokens is not None:
         line += f" ({usage.reasoning_tokens:,} reasoning)"
     if n_verdicts:
-        line += f", {round(usage.total_tokens / n_verdicts):,} a verdict"
+        line += f", {round(usage.total_tokens / n_verdicts):,} per verdict"
     if prices:
         line += f", cost: {prices.of(usage):.4f}"
     return [line]
@@ -128,7 +128,7 @@ def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
     if not totals.stopped:
         return
     message = f"stopped: {message_of(totals.stopped)}"
-    if out is not None and out != STDIO:  # what went to stdout cannot be continued
+    if out is not None and out != STDIO:  # what was written to stdout cannot be continued
         message += f"; the finished verdicts are in {out}, continue with --resume"
     fail(message, status=INCOMPLETE)
 
@@ -137,19 +137,19 @@ def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
     if rows.n_read:
         return
-    path = Path(rows.path)  # of stdin "-", which is no file
+    path = Path(rows.path)  # "-" for stdin, which is not a file
     is_empty = path.is_file() and not path.stat().st_size
     is_table = (rows.file_format or format_of(rows.path)) in {"csv", "tsv"}
     nothing = f"{rows.path}: no row could be read"
     if is_empty:
         fail(f"{nothing}: the file is empty")
     if is_table and not rows.n_unreadable and path.is_file():
-        fail(f"{nothing}: the table has a header, and nothing below it")
+        fail(f"{nothing}: the table has a header and nothing below it")
     if is_table:
-        fail(f"{nothing}; the file must be a table: a header, and below it rows with as many cells")
+        fail(f"{nothing}; the file must be a table: a header, and rows with as many cells below it")
     if (rows.file_format or format_of(rows.path)) == "json" and not rows.n_unreadable:
-        fail(f"{nothing}: the array in it is empty")
-    expected = "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
+        fail(f"{nothing}: its array is empty")
+    expected = "the file must contain one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
     fail(f"{nothing}; {expected}: see --format")
 
 
@@ -170,8 +170,8 @@ def exit_after_run(
     nothing = f"{rows.path}: nothing was judged, because"
     if not any(summary.n for summary in summaries):
         remedy = (
-            "choose one of them with --judge, leave that key out of the rows, or, if a prompt of your own "
-            "judges what NAME among them does, say `offline: NAME` in the front matter of its file"
+            "choose one of them with --judge, leave that key out of the rows, or, if your own prompt "
+            "judges the same thing as one of them, NAME, put `offline: NAME` in its front matter"
         )
         fail(f"{nothing} every row names other judges under `judges`: {remedy}")
     fail_if_stopped(totals, out)
@@ -182,14 +182,14 @@ def exit_after_run(
     if totals.n_unreadable:
         is_complete = False
     for summary in summaries:
-        # A judge that no row names has no coverage, and lacks none.
+        # A judge that no row names has no coverage, and that is not a fault.
         if summary.coverage is not None and summary.coverage < min_coverage:
             is_complete = False
     raise typer.Exit(0 if is_complete else INCOMPLETE)
 
 
 def _why_unusable(summaries: Sequence[Summary]) -> str:
-    """Say why no row could be shown to a judge, which is no run with errors, but none; "" if one could."""
+    """Say why no row could be shown to a judge, so that nothing was run; "" if one could."""
     codes: set[str] = set()
     for summary in summaries:
         case_errors = {code: n for code, n in summary.errors.items() if code in CaseError.codes}
@@ -200,7 +200,7 @@ def _why_unusable(summaries: Sequence[Summary]) -> str:
         return "every row lacks a required input"
     if codes <= {"no_response", "empty_response"}:
         return "no row has a response"
-    return "no row can be judged as it is"
+    return "no row can be judged as it was given"
 
 
 def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
@@ -235,12 +235,12 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
 
 
 def _remarks_on(summary: Summary) -> list[str]:
-    """Write what a judge's summary says of citations and of warnings, a line each."""
+    """Describe the citations and the warnings of a judge's summary, on one line each."""
     lines: list[str] = []
     measured = [f"{name} {summary.scores[name]:.3f}" for name in CITATION_SCORES if name in summary.scores]
     if measured:
         uses = ", ".join(f"{position} ({count})" for position, count in summary.used_documents.items())
-        lines.append(f"{', '.join(measured)}; sentences borne out by document {uses or 'none'}")
+        lines.append(f"{', '.join(measured)}; sentences supported by document {uses or 'none'}")
     for note, count in summary.notes.items():
         if note == "not_decided":
             continue  # a line for all judges says so
@@ -250,7 +250,7 @@ def _remarks_on(summary: Summary) -> list[str]:
 
 
 def _summary_cells(summary: Summary, *, has_votes: bool, has_steps: bool, is_waiting: bool) -> dict[str, str]:
-    """A judge's cells by column; more of them for panels and cascades, and where rows wait for batches."""
+    """Return a judge's cells by column; panels, cascades and rows that wait for batches have more."""
     cells = {
         "judge": summary.judge,
         "mean": as_text(summary.mean),
@@ -285,7 +285,7 @@ def _round_down(share: float | None) -> str:
 def _error_lines(totals: RunTotals, missing_inputs: Collection[str]) -> list[str]:
     """Say how often each error occurred, with the first of each, and which rows could not be read.
 
-    What is missing in all rows, for the judges of `missing_inputs`, is said in one line of its own.
+    Inputs that all rows lack, for the judges of `missing_inputs`, get a separate line.
     """
     lines: list[str] = []
     for summary in totals.tally.summaries():
@@ -318,7 +318,7 @@ def _missing_inputs(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFil
 
 
 def _idle_judges(totals: RunTotals) -> set[str]:
-    """The judges without a score: one shows that the inputs were there."""
+    """Return the judges without a score: one shows that the inputs were there."""
     return {summary.judge for summary in totals.tally.summaries() if summary.n and not summary.n_ok}
 
 
@@ -335,17 +335,17 @@ def _remedy(
     if not missing_inputs and not proposals:
         return []
     if not proposals:
-        remedy = "rename what has another name, or use --fields FIELD=PATH"
+        remedy = "rename the keys with other names, or use --fields FIELD=PATH"
     elif not is_blank((rows.first_row or {}).get("error")) and rows.first_case().response is None:
-        remedy = "where a row has an error in place of a response, run the application again"
+        remedy = "if a row has an error instead of a response, run the application again"
     else:
-        # That with the fewest unknown paths, of the first judge that needs no more.
+        # The proposal with the fewest unknown paths; of equals, that of the first judge.
         remedy = f"try {min(proposals, key=lambda proposal: proposal.count('=PATH'))}"
     return [f"the rows have {name_list(sorted(rows.keys)) or 'nothing'}: {remedy}"]
 
 
 def _fields_to_find(judge: AnyJudge, rows: CaseFile) -> list[str]:
-    """The fields that a judge needs and the first row lacks, or has in a shape that cannot be read."""
+    """Return the fields that a judge needs and the first row lacks, or has in a shape that cannot be read."""
     row = rows.first_row or {}
     case = rows.first_case()
     missing: dict[str, None] = {}

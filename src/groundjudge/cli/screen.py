@@ -1,4 +1,4 @@
-"""The screen: how commands print, and how they fail."""
+"""The screen: how commands print and how they fail."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ NO_RESULT = 2
 """Exit status: there is no result."""
 
 PIPED_WIDTH = 200
-"""Columns to write where there is no terminal to measure."""
+"""Columns to write if there is no terminal to measure."""
 
 USUAL_WIDTH = 80
 """Columns of a terminal into which tables should fit."""
 
 BLANK_INPUTS = compile_when_used(r"\bmay_be_empty=\[[^\]]*\]")
-"""What messages about rows say of blank inputs, for callers in Python."""
+"""What messages about rows say about blank inputs, for callers in Python."""
 
 
 class Screen:
-    """What a command prints to: text is printed as it is, and in wide lines where no terminal limits them.
+    """What a command prints to: text is printed as it is, and in wide lines if no terminal limits them.
 
     Args:
-        to_stderr: print to stderr, because the results go to stdout.
+        to_stderr: whether to print to stderr, because the results go to stdout.
 
     Attributes:
-        console: what draws.
+        console: the console that draws.
     """
 
     def __init__(self, *, to_stderr: bool = False) -> None:
@@ -81,10 +81,10 @@ class Screen:
             self.console.file.write(indent(text, " " * margin) + "\n")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print rows of names and figures; where they are too wide for the terminal, a line for each row.
+        """Print rows of names and figures; if they are too wide for the terminal, print a line per row.
 
         Args:
-            columns: the headings, that of the names first.
+            columns: the headings; the first is that of the names.
             rows: the cells. They are never cut.
         """
         from rich.table import Table  # noqa: PLC0415
@@ -99,7 +99,7 @@ class Screen:
             table.add_column(heading, justify="right" if place else "left", no_wrap=True)
         for cells in lines:
             table.add_row(*cells)
-        # rich measures no table as wider than the screen: on a narrow one every table would seem to fit.
+        # rich never measures a table as wider than the screen, so every table would seem to fit.
         wide = self.console.options.update_width(PIPED_WIDTH)
         if self.console.measure(table, options=wide).maximum <= self.console.width:
             self.console.print(table)
@@ -116,17 +116,17 @@ def say(text: str) -> None:
 
 
 def note(message: str) -> None:
-    """Print a line to stderr, on what happens meanwhile or went wrong."""
+    """Print a line to stderr about progress or a problem."""
     typer.echo(f"groundjudge: {printable(message)}", err=True)
 
 
 def _cell(text: str) -> str:
-    """Make a cell of a table, which is one line: a name with a line feed would forge a row."""
+    """Make a table cell of one line: a name with a line feed would forge a row."""
     return printable(text).replace("\n", "\\n")
 
 
 def as_notes(notes: Iterable[str]) -> list[str]:
-    """Make lines of notes."""
+    """Turn notes into lines."""
     return [f"note: {note}" for note in notes]
 
 
@@ -138,7 +138,7 @@ def as_text(value: float | None) -> str:
 
 
 def below_one(value: float) -> float:
-    """Keep a number from becoming 1.000 if it is lower by more than rounding error: 0.9998 -> 0.999."""
+    """Keep a number below 1 from being rounded to 1.000, except for rounding errors: 0.9998 -> 0.999."""
     if value < 1 - 1e-9:
         return min(value, 0.999)  # a coverage of 1.000 would deny the row that failed
     return value
@@ -146,7 +146,7 @@ def below_one(value: float) -> float:
 
 @contextmanager
 def report_errors() -> Generator[None, None, None]:
-    """Report errors that the user can fix in one line, without a traceback."""
+    """Report errors that the user can fix on one line, without a traceback."""
     try:
         yield
     except GroundjudgeError as error:
@@ -168,20 +168,20 @@ def report_errors() -> Generator[None, None, None]:
 
 
 def message_of(error: GroundjudgeError) -> str:
-    """Write an error's message, with the option in place of a parameter that it is about."""
+    """Write an error's message, replacing the parameter that it is about with the option."""
     if isinstance(error, ModelError) and error.code != "budget":
         return error.message  # its subject is a model, whose name the provider may quote
     return in_options(error.message, error.subject)
 
 
 def in_options(message: str, parameter: str = "empty_response") -> str:
-    """Write a message about a parameter with the option in its place: --max-calls for `max_calls`.
+    """Replace a parameter in a message with its option: --max-calls for `max_calls`.
 
-    Without a parameter it is the one that the messages of rows can name; they are kept without a subject.
-    Also these messages name inputs that can be blank: -O may_be_empty=context for may_be_empty=["context"];
-    and the paths of fields, which every command that reads cases takes.
+    The default is the parameter that the messages of rows can name, because they are stored without a
+    subject. These messages also name inputs that can be blank (-O may_be_empty=context for
+    may_be_empty=["context"]) and the paths of fields, which every command that reads cases takes.
     """
-    # A row's error is stored in words for Python, and shown by commands too.
+    # A row's error is stored as worded for Python, but commands show it too.
     message = BLANK_INPUTS.sub(_blank_input_options, message)
     message = message.replace("`fields`", "--fields")
     flag = f"--{parameter.replace('_', '-')}"
@@ -202,6 +202,6 @@ def fail(message: str, status: int = NO_RESULT) -> NoReturn:
     Raises:
         typer.Exit: always.
     """
-    # A message may quote a text of several lines, and scripts expect one.
+    # A message may quote several lines of text, and scripts expect one.
     note(" ".join(message.split()))
     raise typer.Exit(status)

@@ -1,4 +1,4 @@
-"""The judges that the options of a command ask for: who of them votes, and who is asked after whom."""
+"""The judges that a command's options select: which of them vote, and in which order they are asked."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ MODELS = (
     'or "offline" for the judge that calls no language model and needs no key'
 )
 
-MAKE_VOTES = "-O {} is about votes: add --repeats N, or --panel"
+MAKE_VOTES = "-O {} only applies to votes: add --repeats N, or --panel"
 MAKE_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
 NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
-MAKE_CASCADE = "-O {} is about a cascade: add --cascade MODEL, the cheaper model that is asked first"
+MAKE_CASCADE = "-O {} only applies to a cascade: add --cascade MODEL, the cheaper model that is asked first"
 ADD_BOUNDS = "--cascade: add -O until=LOW,HIGH, as `groundjudge calibrate --cascade` finds them"
-NO_VOTES = "--cascade and {} exclude each other: in a cascade one verdict stands, and nobody votes"
-ONE_MODEL = "--cascade: name one --model, which is asked last; cheaper ones are named with --cascade too"
-ONE_JUDGE = "--cascade: name one --judge, because bounds are found for one judge"
-ALL_VOTES = "-O stop is not for batches, which ask for all votes at once: leave it out"
+NO_VOTES = "--cascade and {} exclude each other: a cascade has one final verdict and no votes"
+ONE_MODEL = "--cascade: give one --model, which is asked last; name each cheaper model with --cascade"
+ONE_JUDGE = "--cascade: name one --judge, because bounds are specific to a judge"
+ALL_VOTES = "-O stop cannot be used with batches, which request all votes at once: leave it out"
 
 VOTE_OPTIONS = VoteOptions.__annotations__.keys()
-"""The options that are about votes, and not about each judge; `repeats` has a flag, and is never among -O."""
+"""The options that apply to votes rather than to each judge; `repeats` has a flag and is not set with -O."""
 
 CASCADE_OPTIONS = CascadeOptions.__annotations__.keys()
-"""The options that are about a cascade."""
+"""The options that apply to a cascade."""
 
 BLANK_OPTIONS = frozenset({"may_be_empty", "optional"})
 """The options that name inputs: each judge takes those that it has."""
@@ -65,11 +65,11 @@ NOT_PARAMETERS = {
     "model": "the model is named with --model",
     "messages": "the messages are those of the prompt file",
 }
-"""What requests hold beside their parameters, and where it comes from."""
+"""What requests contain besides their parameters, and where it comes from."""
 
 
 def _help_of(name: str) -> str:
-    """Write the help of a flag of judging: the first sentence of its option's."""
+    """Write the help of a judging flag: the first sentence of its option's help."""
     first_sentence = declared_options(PanelOptions)[name].help.partition(". ")[0]
     return f"{first_sentence.removesuffix('.')}."
 
@@ -82,7 +82,7 @@ def complete_option(incomplete: str) -> list[str]:
 # A switch names its flag: of a bool without one, Typer would make a second flag, --no-...
 @dataclass(frozen=True)
 class JudgeSelection:
-    """The judges that the options ask for; the state of a submitted run keeps them by these names."""
+    """The judges that the options select; the state of a submitted run stores them under these names."""
 
     judge: Annotated[
         list[str] | None,
@@ -148,7 +148,7 @@ class JudgeSelection:
         """The judges' names, each once."""
         if not self.judge:
             return names()
-        # A judge that is named twice is asked once; votes are asked for with --repeats.
+        # A judge that is named twice is asked once; --repeats asks for votes.
         return list(dict.fromkeys(self.judge))
 
     @property
@@ -165,22 +165,22 @@ class JudgeSelection:
     ) -> list[AnyJudge]:
         """Load the judges: one for each name, or one panel of several prompts.
 
-        Exit if the options contradict each other, or if it is not clear who is to vote or is asked first.
+        Exit if the options contradict each other, or if it is unclear who votes or who is asked first.
 
         Args:
             in_batches: whether they are asked in batches, which ask for all votes at once.
             cache: a file that keeps the models' replies; None for no such file.
-            model_of: makes a model of its name; None: as `load` does, with the options of models.
+            model_of: makes a model from its name; None: as `load` does, with the options of models.
 
         Raises:
             PromptError, ModelError: as for `load` and `panel`.
         """
         options = read_options(self.option or ())
-        # The cascade first: several models are wrong there for another reason than without.
+        # The cascade first: several models are an error there too, but for a different reason.
         self._check_cascade(options)
         self._check_votes(options)
         if self.repeats and options.get("parameters", {}).get("temperature") == 0:
-            fail("-O parameters.temperature=0 with --repeats: 0 would repeat one reply: leave it out for 0.7")
+            fail("-O parameters.temperature=0 with --repeats would repeat one reply: leave it out for 0.7")
         if in_batches:
             if "stop" in options:
                 fail(ALL_VOTES)
@@ -194,7 +194,7 @@ class JudgeSelection:
         if cache:
             models = [CachedModel(model, cache) for model in models]
         judges = self._voters(models, options)
-        # Two prompt files may have one name inside, and summaries are by name.
+        # Two prompt files may contain the same name, and summaries are by name.
         duplicate = find_duplicate(judge.name for judge in judges)
         if duplicate:
             fail(f"--judge: two judges have the name {duplicate!r}: change `name` in one of the prompt files")
@@ -243,21 +243,21 @@ class JudgeSelection:
         return self.panel and len(self.model or ()) <= 1
 
     def _models(self, model_of: Callable[[str], Model]) -> list[Model]:
-        """Make the models of their names. Exit if two of them have one name."""
+        """Make the models from their names. Exit if two of them have the same name."""
         model_names = [*(self.cascade or ()), *(self.model or ())]
         models = [model_of(name) for name in model_names]
         # Votes and verdicts are told apart by the names of models.
         duplicate = find_duplicate(model.name for model in models)
         if duplicate:
             if self.cascade:
-                fail(f"--cascade: {duplicate!r} is named twice, and would only be asked again: leave one out")
+                fail(f"--cascade: {duplicate!r} is named twice, which would only ask it again: leave one out")
             remedy = "to ask one model several times, use --repeats"
             fail(f"--model: two models have the name {duplicate!r}: {remedy}")
         return models
 
     def _voters(self, models: Sequence[Model], options: dict[str, Any]) -> list[AnyJudge]:
         """Load each judge with each model, and make one judge or one panel of those that belong together."""
-        # What is about votes goes to the panel, about a cascade to that, and all else to each judge.
+        # Options for votes go to the panel, options for a cascade to that, and all others to each judge.
         votes: dict[str, Any] = {}
         bounds: dict[str, Any] = {}
         of_judges: dict[str, Any] = {"threshold": self.threshold}
@@ -304,11 +304,11 @@ def _check_inputs(judges: Sequence[Judge], options: Mapping[str, Any]) -> None:
     for option in BLANK_OPTIONS & options.keys():
         for name in options[option]:
             if not any(_has_input(judge, name) for judge in judges):
-                fail(f"-O {option}={name}: no judge has that input; there are: {', '.join(inputs)}")
+                fail(f"-O {option}={name}: no judge has that input; the inputs are: {', '.join(inputs)}")
 
 
 def _has_input(judge: Judge, name: str) -> bool:
-    """Whether a judge has an input, by the name of its field, an alias of that, or its placeholder."""
+    """Return whether a judge has an input, by the name of its field, an alias of that, or its placeholder."""
     field = FIELD_NAMED.get(name, name)
     return any(prompt_input.field == field for prompt_input in judge.inputs)
 
@@ -321,9 +321,10 @@ def _as_pairs(bounds: object) -> object:
 
 
 def take_fitting(judges: list[AnyJudge], rows: CaseFile) -> tuple[list[AnyJudge], list[str]]:
-    """Take the judges for which some row has all inputs but the response, with a line that names the others.
+    """Select the judges for which some row has all inputs except the response, and name the others in a line.
 
-    Those of a pipe, which is read once, are all; and so are they where no row has the inputs of any.
+    For a pipe, which can be read only once, these are all judges; so they are if no row has any judge's
+    inputs.
     """
     if not can_read_again(rows.path):
         return judges, []
@@ -349,13 +350,13 @@ def take_fitting(judges: list[AnyJudge], rows: CaseFile) -> tuple[list[AnyJudge]
         inputs = ", ".join(sorted(missing.get(judge.name, ())))
         descriptions.append(f"{judge.name} ({inputs})" if inputs else judge.name)
     names = ", ".join(descriptions)
-    return fitting, [f"left out, as no row has all that they need: {names}; --judge NAME asks one anyway"]
+    return fitting, [f"left out because no row has all their inputs: {names}; --judge NAME runs one anyway"]
 
 
 def _refuse_ambiguous_reference(
     fitting: Sequence[AnyJudge], missing: Mapping[str, set[str]], rows: CaseFile
 ) -> None:
-    """Exit if only people can tell what a column `reference` is: the answer or, as in Phoenix, the documents.
+    """Exit if only the user knows what a column `reference` is: the answer or, as in Phoenix, the documents.
 
     It may be the documents where no other column is, and some judge lacks nothing else.
     """
@@ -365,8 +366,8 @@ def _refuse_ambiguous_reference(
     for judge in fitting:
         if any(judge_input.field == "reference" for judge_input in judge.inputs):
             fail(
-                f"{rows.path}: name a judge: if the column reference holds the correct answer, "
-                f"--judge {judge.name}; if it holds the documents, --fields context=reference"
+                f"{rows.path}: name a judge: if the column reference contains the correct answer, "
+                f"--judge {judge.name}; if it contains the documents, --fields context=reference"
             )
 
 
@@ -374,14 +375,14 @@ def _missing_inputs(judge: AnyJudge, case: Case) -> set[str]:
     """Return the fields that a judge needs and a case lacks. A response may be missing in any file."""
     fields: set[str] = set()
     for rubric in judge.rubrics:
-        # What cannot be read is there, and is an error of its row.
+        # An unreadable field is not missing: it is an error of its row.
         with suppress(CaseError):
             fields.update(prompt_input.field for prompt_input in rubric.prompt.missing(case))
     return fields - {"response"}
 
 
 def read_options(assignments: Sequence[str]) -> dict[str, Any]:
-    """Read the options of judging from NAME=VALUE. Exit if there is no such option, or its value is wrong.
+    """Read the options of judging from NAME=VALUE. Exit if an option is unknown, or its value is wrong.
 
     ["parameters.temperature=0", "rule=min"] -> {"parameters": {"temperature": 0}, "rule": "min"}.
     """
@@ -412,7 +413,7 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
 
 
 def _assign(options: dict[str, Any], name: str, text: str, key: str | None, assignment: str) -> None:
-    """Add an option to those that were read. Exit if it is there already.
+    """Add an option to those already read. Exit if it is among them.
 
     `weighted=true` adds {"weighted": True}; `levels.2=poor`, which has the key "2", {"levels": {2: "poor"}}.
     """
@@ -424,7 +425,7 @@ def _assign(options: dict[str, Any], name: str, text: str, key: str | None, assi
         return
     mapping = options.setdefault(name, {})
     entry = _read_word(key)
-    # `-O parameters=none` has set the whole option, which is no mapping then.
+    # `-O parameters=none` has set the whole option, which is then not a mapping.
     if not isinstance(mapping, dict) or entry in mapping:
         fail(given_twice)
     mapping[entry] = _read_word(text)
@@ -435,7 +436,7 @@ def _why_unknown(name: str, text: str, declared: Mapping[str, Option]) -> str:
     if name in REQUEST_PARAMETERS:
         return f"it is a parameter of the requests: -O parameters.{name}={text}"
     if name in JudgeSelection.__dataclass_fields__:
-        return f"it has a flag of its own: --{name}"
+        return f"it has its own flag: --{name}"
     hint = did_you_mean(name, list(declared)) or ";"
     return f"unknown option {name!r}{hint} the options are: {name_list(list(declared), name)}"
 

@@ -1,4 +1,4 @@
-"""What there is to try: `groundjudge judges`, `groundjudge show` and `groundjudge examples`."""
+"""What you can try: `groundjudge judges`, `groundjudge show` and `groundjudge examples`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ShownQuestions = Annotated[
 
 ListOptions = Annotated[
     bool,
-    typer.Option("--options", help="List the options of judging, which -O takes, instead."),
+    typer.Option("--options", help="Instead, list the judging options that -O takes."),
 ]
 
 
@@ -77,7 +77,7 @@ def judges(name: RubricNames = None, *, list_options: ListOptions = False) -> No
 
 
 def _show_options() -> None:
-    """Print what -O takes: each option with its default."""
+    """Print the options that -O takes, each with its default."""
     screen = Screen()
     for name, option in judging_options().items():
         screen.text(f"  {option.help}", f"  default: {option.default}", heading=name)
@@ -85,7 +85,7 @@ def _show_options() -> None:
 
 def examples() -> None:
     """Print 40 labelled cases for `groundjudge run`, as JSON Lines."""
-    # As bytes: Windows would write other ends of lines and its own encoding into `> cases.jsonl`.
+    # As bytes: Windows would write other line endings and its own encoding to `> cases.jsonl`.
     typer.echo(CASES.read_bytes(), nl=False)
 
 
@@ -99,11 +99,11 @@ def show(
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
 
-    The case is made of those that `groundjudge examples` prints, or it is one from a file.
+    The case is made from those that `groundjudge examples` prints, or comes from a file.
     """
     with report_errors():
         if case and cases is None:
-            fail("--case needs --cases FILE, the file that holds the case")
+            fail("--case needs --cases FILE, the file that contains the case")
         options.refuse_without(cases, "--cases", row_options)
         rubric = load_rubric(name)
         if cases is None:
@@ -111,7 +111,7 @@ def show(
         else:
             example = _find_case(cases, case, row_options.read(cases, [rubric]))
         if questions:
-            # A judge gives its rubric the way of asking of its model. Nothing is sent: any name will do.
+            # A judge gives its rubric its model's way of asking. Nothing is sent, so any name will do.
             rubric = Judge(rubric, as_model("decisions:any")).rubric
         request = rubric.ask(example)
     if request.payload is not None:
@@ -124,7 +124,7 @@ def show(
 
 
 def _example_case(rubric: Rubric) -> Case:
-    """Make a case with every field: of the first example for the judge or, if that lacks it, of another."""
+    """Make a case with every field, from the judge's first example or, if that lacks it, from another one."""
     rows: list[dict[str, Any]] = []
     for line in CASES.read_text(encoding="utf-8").strip().split("\n"):
         rows.append(json.loads(line))
@@ -140,9 +140,9 @@ def _example_case(rubric: Rubric) -> Case:
 
 
 def _find_case(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
-    """Find the case with that id among the rows of a file, or the first. Exit if there is none."""
+    """Find the case with that id, or the first one, among the rows of a file. Exit if there is none."""
     for number, row in enumerate(rows, 1):
-        if isinstance(row, CaseError):  # another row's fault is no reason not to show this one
+        if isinstance(row, CaseError):  # another row's fault must not prevent showing this one
             continue
         if case_id is None or id_of(row, number) == case_id:
             return case_of(row, number)

@@ -1,9 +1,9 @@
-"""Arrow record batches, which Spark, Ray, Dask, Polars and pandas exchange with Python, and Parquet files.
+"""Parquet files and Arrow record batches, which Spark, Ray, Dask, Polars and pandas exchange with Python.
 
     for verdicts in judge_batches(table.to_batches(), judge):
         ...
 
-A folder means the Parquet files in it, which is how Spark and Dask write a table.
+A folder means the Parquet files in it, as Spark and Dask write a table.
 
 Needs PyArrow: pip install "groundjudge[arrow]".
 """
@@ -80,8 +80,8 @@ WRITTEN_AT_ONCE = 10_000
 
 
 Columns: TypeAlias = Sequence[str] | str | None
-"""The columns of the input that come before the verdict's: a list of names, one name, "*" for all, or None
-for `id` if there is one."""
+"""The input columns that precede the verdict's: a list of names, one name, "*" for all, or None for `id` if
+there is one."""
 
 MAX_ROWS = 1000
 """The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
@@ -89,17 +89,17 @@ MAX_ROWS = 1000
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 BYTES_PER_ENTRY = 8
-"""Bytes of an entry in a list of Python, besides its value."""
+"""Bytes of an entry in a Python list, besides its value."""
 
 MAX_ENTRIES = 2**26
-"""The most entries that the lists of a column may have in one row group of a Parquet file. Its size does not
-limit them: equal entries are compressed to nothing, and those of a row are read together."""
+"""The maximum number of entries in a column's lists, per row group of a Parquet file. The file's size does
+not limit them: equal entries compress to almost nothing, and those of a row are read together."""
 
 MAX_UNPACKED = 100
-"""How many times as large as in its file a row group may be in memory. Texts reach a tenth of that."""
+"""How many times larger a row group may be in memory than in its file. Texts reach a tenth of that."""
 
 ALWAYS_READ = frozenset({*ALIASES, *RESERVED, "judges"})
-"""What is read for any judge, under any name: the fields of a case, and keys with a meaning of their own."""
+"""What is read for any judge, under any name: the fields of a case, and keys with a special meaning."""
 
 
 def judge_batches(
@@ -112,35 +112,35 @@ def judge_batches(
 ) -> Generator[RecordBatch, None, None]:
     """Judge the rows of record batches, and yield the verdicts in order, one row per verdict.
 
-    The columns of the input are the fields of a case, under any of their names (see `Case.from_mapping`);
-    columns that neither name a field nor an input of a judge are not read. Nulls are missing values, maps and
-    structs mappings. A text that holds a JSON list is that list where a column of a CSV file would be.
+    The input columns are the fields of a case, under any of their names (see `Case.from_mapping`); columns
+    that name neither a field nor a judge's input are not read. Nulls are missing values; maps and structs are
+    mappings. A text containing a JSON list is read as that list, as in a CSV column.
 
-    The output has the input's `columns`, unchanged, and after them `key`, `judge`, `status`, `score`,
-    `scores` (as JSON), `label`, `passed`, `confidence`, `distribution` (as JSON), `reason` (for an error its
-    code and message), `signature`, and `verdict`, the whole verdict as JSON. A row that cannot be judged
-    is a verdict with status "error"; a row to which no judge applies has none.
+    The output has the input's `columns`, unchanged, followed by `key`, `judge`, `status`, `score`, `scores`
+    (as JSON), `label`, `passed`, `confidence`, `distribution` (as JSON), `reason` (for an error, its code and
+    message), `signature`, and `verdict`, the whole verdict as JSON. A row that cannot be judged gets a
+    verdict with status "error"; a row to which no judge applies gets none.
 
-    All batches share one event loop in a separate thread, and one pool of connections. A batch is read when
-    its rows are needed, in further threads, one at a time.
+    All batches share an event loop in a separate thread, and a connection pool. Other threads read the
+    batches, one at a time, when their rows are needed.
 
     Args:
-        batches: the record batches. Give the rows an `id`: without one, a case is called "row N", where N
+        batches: the record batches. Give the rows an `id`: without one, a case is named "row N", where N
             counts from 1 in every call.
         judges: one or more judges. They share the concurrency.
         concurrency: how many verdicts are in progress at a time, 1 or more.
         columns: which columns of the input to keep.
-        ledger: an SQLite file that keeps the replies, so that judging the same rows again asks only for what
+        ledger: an SQLite file that stores the replies, so that judging the same rows again only requests what
             is missing. Processes on one machine can share it; it must not be on a network drive.
 
     Yields:
         Batches of at most 1,000 verdicts, each from one input batch; none for input without verdicts.
 
     Raises:
-        TypeError, ValueError: as for `run`; ValueError if a column to keep is missing or has the name of
-            an output column, or if a column that is read appears twice; TypeError for a table in place of
-            record batches.
-        ModelError: no further row can be judged, as for `run`, after the verdicts that are finished;
+        TypeError, ValueError: as for `run`; ValueError if a column to keep is missing or has the name of an
+        output column, or if a column that is read appears twice; TypeError for a table instead of record
+        batches.
+        ModelError: as for `run`, no further row can be judged; it is raised after the finished verdicts.
             `bad_cache` if the ledger cannot be used.
     """
     all_judges: Sequence[AnyJudge] = check_judges(judges, concurrency)
@@ -169,7 +169,7 @@ def schema_of(batch: RecordBatch, columns: Columns = None) -> Any:  # noqa: ANN4
 
 
 def columns_to_keep(names: Sequence[str], columns: Columns = None) -> list[str]:
-    """Return the names of the input's columns that come before the verdict's.
+    """Return the names of the input columns that precede the verdict's.
 
     Args:
         names: the names of the input's columns.
@@ -187,11 +187,11 @@ def columns_to_keep(names: Sequence[str], columns: Columns = None) -> list[str]:
     for name in columns:
         if name not in names:
             hint = did_you_mean(name, names) or ";"
-            message = f"there is no column {name!r} to keep{hint} The columns are: {', '.join(names)}"
+            message = f"the column {name!r} to keep does not exist{hint} The columns are: {', '.join(names)}"
             raise ValueError(message)
         if name in VERDICT_SCHEMA.names:
             message = (
-                f"the column {name!r} cannot be kept: a column of the verdicts has that name. "
+                f"the column {name!r} cannot be kept, because a column of the verdicts has that name. "
                 "Rename it, or list the columns to keep without it"
             )
             raise ValueError(message)
@@ -199,7 +199,7 @@ def columns_to_keep(names: Sequence[str], columns: Columns = None) -> list[str]:
 
 
 def _unique_columns(chosen_names: Collection[str], names: Sequence[str]) -> list[str]:
-    """Return the chosen ones of the columns with these names, without repetitions.
+    """Return the chosen columns among those with these names, without repetitions.
 
     Raises:
         ValueError: the input has two columns of a chosen name.
@@ -213,17 +213,17 @@ def _unique_columns(chosen_names: Collection[str], names: Sequence[str]) -> list
 
 
 def add_keys(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBatch, None, None]:
-    """Add a column `key`, the key that the judge's verdict on the row has, to find what is judged already.
+    """Add a column `key`, the key of the judge's verdict on the row, to find rows that are already judged.
 
     Args:
         batches: the record batches, with a column `id`, which is part of the key.
         judge: the judge.
 
     Yields:
-        A batch for each input batch. The key is null for a row that has no id or is not a case.
+        A batch for each input batch. The key is null for a row that has no id or is not a valid case.
 
     Raises:
-        ValueError: there is no column `id`, or there is a column `key`.
+        ValueError: there is no column `id`, or a column `key` already exists.
     """
     for batch in batches:
         rows = rows_of(_columns_to_read(batch, [judge]))
@@ -239,21 +239,21 @@ def check_key_columns(names: Sequence[str]) -> None:
         ValueError: as for `add_keys`.
     """
     if not columns_to_keep(names):
-        message = "the key of a verdict contains the row's id: add a column 'id'"
+        message = "the key of a verdict includes the row's id: add a column 'id'"
         raise ValueError(message)
     if "key" in names:
-        message = "there is a column 'key' already: rename or drop it"
+        message = "the column 'key' already exists: rename or drop it"
         raise ValueError(message)
 
 
 def _key_of_row(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
-    """Return the key that the verdict on a row will have; None for a row without an id or a readable case."""
+    """Return the key that a row's verdict will have; None for a row without an id or a readable case."""
     if isinstance(row, CaseError):
         return None
     try:
         case = Case.from_mapping(row)
         if case.id is None or not case.id.strip():
-            return None  # its verdict is on "row N", and so has another key
+            return None  # its verdict is for "row N", and so has another key
         return judge.key(case)
     except CaseError:
         return None
@@ -283,7 +283,7 @@ async def _rows_of_batches(
     columns: Columns,
     input_batches: deque[_InputBatch],
 ) -> AsyncGenerator[Mapping[str, Any] | CaseError, None]:
-    """Yield the rows of batches, one batch at a time. Judging goes on while the next one is awaited."""
+    """Yield the rows of batches, one batch at a time. Judging continues while waiting for the next one."""
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         to_read = _columns_to_read(batch, judges)
@@ -301,7 +301,7 @@ def _output_batches(
 
     Args:
         numbered_verdicts: the verdicts, each with the position of its row, from 1.
-        input_batches: the batches that were read; those whose verdicts are all there are removed.
+        input_batches: the batches that were read; those with all their verdicts are removed.
     """
     waiting: list[tuple[int, Verdict]] = []  # verdicts on rows of the first input batch, not yet yielded
     with closing(numbered_verdicts):
@@ -311,12 +311,12 @@ def _output_batches(
                 if waiting and (len(waiting) == MAX_ROWS or is_of_next_batch):
                     yield _output_batch(input_batches[0], waiting)
                     waiting = []
-                # Batches without a verdict are passed over.
+                # Batches without a verdict are skipped.
                 while len(input_batches) > 1 and number >= input_batches[1].first:
                     input_batches.popleft()
                 waiting.append((number, verdict))
         except Exception:
-            if waiting:  # the verdicts that are finished come before the error
+            if waiting:  # finished verdicts come before the error
                 yield _output_batch(input_batches[0], waiting)
             raise
     if waiting:
@@ -324,7 +324,7 @@ def _output_batches(
 
 
 def _output_batch(input_batch: _InputBatch, numbered_verdicts: Sequence[tuple[int, Verdict]]) -> RecordBatch:
-    """Make the output for verdicts on rows of a batch: for each its row's kept columns and its own columns.
+    """Make the output for the verdicts on a batch: for each, its row's kept columns and its own columns.
 
     Args:
         input_batch: the batch.
@@ -350,8 +350,8 @@ def rows_of(
         at_once: how many rows are turned into Python values at a time.
 
     Yields:
-        A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold,
-        or with more than MAX_ROW bytes.
+        A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot
+        represent, or with more than MAX_ROW bytes.
     """
     for start in range(0, batch.num_rows, at_once):
         piece = batch.slice(start, at_once)
@@ -366,7 +366,7 @@ def rows_of(
 
 
 def _convert_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
-    """Convert the rows of a piece, of which the first has that number, into Python values.
+    """Convert the rows of a piece, whose first row has that number, into Python values.
 
     Raises:
         CaseError: `unreadable_row`: a column has a value that cannot be read.
@@ -374,7 +374,7 @@ def _convert_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
     row_name = f"row {number}"
     size = sum(_size_of(column) for column in piece.columns)
     if size > MAX_ROW:
-        message = f"{row_name}: {size} bytes are more than the {MAX_ROW} that a row may have"
+        message = f"{row_name}: a row may have {MAX_ROW} bytes at most, not {size}"
         raise CaseError("unreadable_row", message, row_name)
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
@@ -391,7 +391,7 @@ def _convert_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
 
 
 def _size_of(column: Any) -> int:  # noqa: ANN401  an array
-    """Count the bytes that the values of a column need, each by itself: Arrow keeps equal texts once."""
+    """Count the bytes that a column's values need, each separately: Arrow stores equal texts once."""
     column_type = column.type
     if isinstance(column, pa.ChunkedArray):  # of a table
         return sum(_size_of(chunk) for chunk in column.chunks)
@@ -408,7 +408,7 @@ def _size_of(column: Any) -> int:  # noqa: ANN401  an array
     if pa.types.is_map(column_type):
         start = column.offsets[0].as_py()
         end = column.offsets[-1].as_py()
-        # Both are those of the whole array, of which this may be a slice.
+        # Both belong to the whole array, of which this may be a slice.
         children = [column.keys.slice(start, end - start), column.items.slice(start, end - start)]
     elif hasattr(column_type, "value_type"):  # lists of all sizes
         children = [column.flatten()]
@@ -419,7 +419,7 @@ def _size_of(column: Any) -> int:  # noqa: ANN401  an array
 
 
 def _convert_value(value: Any, arrow_type: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
-    """Convert the maps in a value, at any depth, into mappings: Arrow gives [("a", 1)] for {"a": 1}."""
+    """Convert the maps in a value, at any depth, into mappings: Arrow returns [("a", 1)] for {"a": 1}."""
     if value is None or not pa.types.is_nested(arrow_type):
         return value
     if pa.types.is_map(arrow_type):
@@ -434,8 +434,8 @@ def _convert_value(value: Any, arrow_type: Any) -> Any:  # noqa: ANN401  whateve
 def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str, Any] | CaseError]:
     """Yield the rows of a file or folder, with all columns or only one: mappings, or errors as for `rows_of`.
 
-    Rows are numbered in the order of the files' names. One column, that of verdicts, is read in the order in
-    which the files were written.
+    Rows are numbered in the order of the files' names. A single column, that of verdicts, is read in the
+    order in which the files were written.
 
     Raises:
         CaseError: `unreadable_file`, if it is not Parquet or has no such column.
@@ -448,7 +448,7 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
             files.append(path / relative)
     if path.is_dir() and not files:
         raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
-    if column:  # names say nothing of age: Spark's are random
+    if column:  # names say nothing about age: Spark's are random
         files.sort(key=lambda file: file.stat().st_mtime_ns)
     first = 1
     for file in files or [path]:
@@ -458,7 +458,7 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
 
 
 def _batches_of_file(file: Path, column: str | None) -> Iterator[RecordBatch]:
-    """Yield the rows of a Parquet file, few enough at a time to fit into memory.
+    """Yield the rows of a Parquet file, in pieces small enough for memory.
 
     Raises:
         CaseError: `unreadable_file`.
@@ -490,7 +490,7 @@ def _batches_of_file(file: Path, column: str | None) -> Iterator[RecordBatch]:
 
 
 def _check_size(row_group: Any, list_columns: Sequence[int], file: Path) -> None:  # noqa: ANN401  of PyArrow
-    """Make sure that a row group of a file, with lists in these columns, does not fill the memory.
+    """Make sure that a row group of a file, with lists in these columns, fits into memory.
 
     Raises:
         CaseError: `unreadable_file`.
@@ -504,7 +504,7 @@ def _check_size(row_group: Any, list_columns: Sequence[int], file: Path) -> None
     if n_entries > MAX_ENTRIES:
         fault = f"its lists have more than {MAX_ENTRIES} items"
     elif row_group.total_byte_size > MAX_ROW + MAX_UNPACKED * packed_size:
-        fault = "it unpacks to gigabytes"
+        fault = "it decompresses to gigabytes"
     else:
         return
     raise CaseError("unreadable_file", f"{file}: {fault}: write smaller row groups", str(file))

@@ -1,4 +1,4 @@
-"""What the calls of a model cost, for frameworks that report the cost of each row."""
+"""What a model's calls cost, for frameworks that report the cost of each row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class CallCosts:
     """Adds up the costs of calls.
 
     Args:
-        prices: what tokens cost; None: what the model itself says that a call cost, if it does.
+        prices: the prices of tokens; None: use the cost that the model itself reports, if it does.
 
     Raises:
         TypeError: `prices` is something else.
@@ -28,7 +28,7 @@ class CallCosts:
 
     @property
     def total(self) -> float | None:
-        """The cost of all calls; None if there was no call, or if the cost of one is not known."""
+        """The cost of all calls; None if there was no call, or if the cost of a call is unknown."""
         total = 0.0
         for cost in self._costs:
             if cost is None:

@@ -7,11 +7,11 @@ from groundjudge.case.fields import field_of
 from groundjudge.verdict import Verdict
 
 MAX_ROW = 64 * 2**20
-"""Characters or bytes of a row. No model reads a tenth of it, and a few kB may hold a row of gigabytes."""
+"""Characters or bytes of a row. No model reads a tenth of it, and a few kB may contain a row of gigabytes."""
 
 
 def field_of_column(column: str) -> str:
-    """Return what a column of a table holds, by its name in any case: a field, or a key in lower case."""
+    """Return what a column of a table contains, by its name in any case: a field, or a key in lower case."""
     return field_of(column) or column.casefold()
 
 

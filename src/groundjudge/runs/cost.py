@@ -1,4 +1,4 @@
-"""What a run costs: in tokens before it is made, and in money where prices are given."""
+"""What a run costs: in tokens before it starts, and in money if prices are given."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 
 BATCH_SHARE = 0.5
-"""What a token costs in a batch, as a share of its usual price: at OpenAI, Azure and Anthropic, for one."""
+"""The price of a token in a batch, as a share of its usual price, at OpenAI, Azure, Anthropic and others."""
 
 
 class Estimate(Frozen):
-    """What one judge would ask for, at one call per case and vote; asking again costs as much again.
+    """What one judge would request, at one call per case and vote; each re-ask costs as much again.
 
     Attributes:
         judge: the judge's name.
-        n_calls: the most calls that it would make.
+        n_calls: the maximum number of calls that it would make.
         calls_per_row: the fewest and the most calls for a case; they differ for a panel that stops once it
             is decided, and for a cascade.
         n_free: cases with a blank response that get a verdict without a call (see `empty_response`).
-        n_error: rows that would get an error without a call, but for lines that hold no row.
+        n_error: rows that would get an error without a call, except for lines without a row.
         prompt_tokens: of the prompts of all these calls together, see `prompt_tokens`.
-        completion_tokens: the most that all replies together can have; None where nothing limits them.
+        completion_tokens: the maximum of all replies together; None if nothing limits them.
     """
 
     judge: str
@@ -54,10 +54,9 @@ class Prices:
     """Prices per million tokens, in any currency.
 
     Attributes:
-        prompt: of tokens of the prompts.
-        completion: of tokens of the replies.
-        cached: of those tokens of the prompts that the provider read from its cache; None: the price of all
-            others.
+        prompt: the price of prompt tokens.
+        completion: the price of reply tokens.
+        cached: the price of prompt tokens that the provider read from its cache; None: the same as `prompt`.
 
     Raises:
         ValueError: a price is not a number, or below 0.
@@ -73,30 +72,30 @@ class Prices:
             prices["cached"] = self.cached
         for name, price in prices.items():
             if not is_number(price) or not 0 <= price < inf:
-                message = f"the price {name} must be a number, 0 or more, per million tokens, not {price!r}"
+                message = f"the price {name} must be a number per million tokens, 0 or more, not {price!r}"
                 raise ValueError(message)
 
     def of(self, usage: Usage) -> float:
-        """What the tokens cost."""
+        """Return the cost of the tokens."""
         cost = usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion
         if self.cached is not None and usage.cached_tokens is not None:
-            # Some endpoints count what was cached beside the prompt.
+            # Some endpoints count cached tokens separately from the prompt.
             n_cached = min(usage.cached_tokens, usage.prompt_tokens)
             cost += n_cached * (self.cached - self.prompt)
         return cost / PER_MILLION
 
     def times(self, share: float) -> Prices:
-        """The prices where a token costs that share of them, as in a batch."""
+        """Return the prices multiplied by that share, as in a batch."""
         cached = None if self.cached is None else self.cached * share
         return Prices(self.prompt * share, self.completion * share, cached)
 
 
 def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Iterable[Row]) -> list[Estimate]:
-    """Estimate what a run would ask for, judge by judge. Nothing is asked, and rubrics need no model.
+    """Estimate what a run would request, judge by judge. Nothing is sent, and rubrics need no model.
 
     Raises:
         ValueError, TypeError: as for `run`, of the judges and the cases.
-        Exception: whatever reading `cases` raises.
+        Exception: any error from reading `cases`.
     """
     if not isinstance(judges, Sequence):
         judges = (judges,)
@@ -116,10 +115,10 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
 
 
 def prompt_tokens(request: Request) -> int:
-    """Estimate the number of tokens in a request's prompt: one for 4 bytes of UTF-8, and 4 per message.
+    """Estimate the number of tokens in a request's prompt: one per 4 bytes of UTF-8, and 4 per message.
 
-    Tokenisers differ. English prose has fewer by a tenth to a fifth, text in other alphabets, numbers and
-    markup may have more.
+    Tokenisers differ. English prose has 10% to 20% fewer; text in other alphabets, numbers and markup may
+    have more.
     """
     if request.payload is not None:
         return request.payload.size // BYTES_PER_TOKEN
@@ -136,15 +135,15 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
         for rubric in judge.rubrics:
             if not blank_response_verdict(rubric, case):
                 requests.append(rubric.ask(case))
-    except GroundjudgeError:  # such as a missing input or, by default, response: no vote can do without
+    except GroundjudgeError:  # such as a missing input or, by default, response, which every vote needs
         return {"n_error": 1}
     n_tokens = sum(prompt_tokens(request) for request in requests)
     return {"n_calls": len(requests), "n_free": int(not requests), "prompt_tokens": n_tokens}
 
 
 def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
-    """Make the estimate of a judge from what `_count_case` counted in all cases."""
-    limits: list[int | None] = []  # of each vote, how many tokens its reply may have
+    """Make a judge's estimate from what `_count_case` counted in all cases."""
+    limits: list[int | None] = []  # for each vote, how many tokens its reply may have
     for rubric in judge.rubrics:
         if not rubric.way.writes_text:
             limits.append(0)

@@ -1,7 +1,7 @@
-"""The verdicts of a file that count: the last one of each judge on each case, read in a stream.
+"""The verdicts of a file that count: each judge's last one on each case, read as a stream.
 
-A million verdicts take gigabytes as objects. So their file is read twice: once to see which of them count,
-for which a few bytes of each are kept, and then again by whoever measures something.
+A million verdicts take gigabytes as objects. So the file is read twice: once to see which verdicts count,
+keeping a few bytes of each, and again by the code that measures something.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import NamedTuple
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Verdict
 
-# What the key of a verdict without one counts as.
+# The key of a verdict that has none.
 NO_KEY = 0
 
 
 class Origin(NamedTuple):
-    """Where a verdict comes from, as far as figures are told apart by it.
+    """Where a verdict comes from, as far as figures distinguish it.
 
     Attributes:
         judge: the judge's name; "" for a row that could not be read.
@@ -42,12 +42,12 @@ class LatestVerdicts:
     Attributes:
         source: all verdicts, and an error in place of each that could not be read. It can be iterated again.
         is_latest: whether each of these counts.
-        origins: how many of the verdicts that count come from where.
+        origins: how many of the verdicts that count come from each origin.
         n_repeated: by judge, how many verdicts do not count.
         n_cases: how many cases the verdicts are on.
         n_unreadable: how many could not be read.
         first_unreadable: the message of the first of these.
-        selected_judges: whose verdicts are iterated; None: those of all.
+        selected_judges: the judges whose verdicts are iterated; None: all.
     """
 
     source: Iterable[Verdict | CaseError]
@@ -60,7 +60,7 @@ class LatestVerdicts:
     selected_judges: frozenset[str] | None = None
 
     def __iter__(self) -> Iterator[Verdict]:
-        # What another command appends to the file meanwhile is not read: the flags end before it.
+        # What another command meanwhile appends to the file is not read: the flags end before it.
         for is_latest, verdict in zip(self.is_latest, self.source, strict=False):
             if not is_latest or isinstance(verdict, CaseError):
                 continue
@@ -72,16 +72,16 @@ class LatestVerdicts:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The names of the selected judges with verdicts, sorted; without "", the rows that are nobody's."""
+        """The names of the selected judges with verdicts, sorted; without "", for rows that have no judge."""
         names = {origin.judge for origin, _ in self._selected_origins()}
         return tuple(sorted(names - {""}))
 
     def select(self, judges: Collection[str]) -> LatestVerdicts:
-        """The verdicts of some of the judges."""
+        """Return the verdicts of some of the judges."""
         return replace(self, selected_judges=frozenset(judges))
 
     def signatures_of(self, judge: str) -> list[str]:
-        """Sort the signatures of one judge's scores; of a panel, those of the verdicts with the most votes.
+        """Sort the signatures of a judge's scores; for a panel, those of the verdicts with the most votes.
 
         A panel that stops once it is decided has verdicts with fewer models, and is still the same panel.
         """
@@ -90,7 +90,7 @@ class LatestVerdicts:
         return sorted({origin.signature for origin in scored if origin.n_votes == most})
 
     def _selected_origins(self) -> list[tuple[Origin, int]]:
-        """The origins of the verdicts of the selected judges, each with how many verdicts count."""
+        """Return the origins of the verdicts of the selected judges, each with how many verdicts count."""
         selected: list[tuple[Origin, int]] = []
         for origin, n in self.origins.items():
             if self.selected_judges is None or origin.judge in self.selected_judges:
@@ -99,16 +99,16 @@ class LatestVerdicts:
 
 
 def latest_verdicts(verdicts: Iterable[Verdict | CaseError]) -> LatestVerdicts:
-    """Find the verdict that counts of every judge on every case.
+    """Find the verdict that counts for every judge and case.
 
-    A row that failed is judged once more, in a resumed run or in a table that is appended to. The last
-    verdict counts, but an error does not replace a verdict: tables do not always keep the order of their
-    rows. An error with another key does, because the case or the judge was changed in between, and the
-    verdict is on what is no longer there. Verdicts on cases without an id all count, because nothing
-    shows that two of them are on the same case.
+    A row that failed is judged again in a resumed run, or in a table that is appended to. The last verdict
+    counts, but an error does not replace a verdict, because tables do not always keep the order of their
+    rows. An error with another key does replace it, because the case or the judge has changed since, so the
+    verdict is outdated. Verdicts on cases without an id all count, because nothing shows that two of them
+    are on the same case.
 
     Args:
-        verdicts: an iterator is kept as a list; anything else is iterated again, as a file or a list can be.
+        verdicts: an iterator is stored as a list; anything else, such as a file or a list, is iterated again.
     """
     if isinstance(verdicts, LatestVerdicts):
         return verdicts
@@ -123,7 +123,7 @@ def latest_verdicts(verdicts: Iterable[Verdict | CaseError]) -> LatestVerdicts:
 
 @dataclass
 class _Census:
-    """What is kept of verdicts while it is not clear which of them count: a few numbers for each.
+    """What is stored of verdicts until it is clear which of them count: a few numbers for each.
 
     Attributes:
         is_latest: whether each counts, so far.
@@ -148,7 +148,7 @@ class _Census:
     first_unreadable: str = ""
 
     def add(self, verdict: Verdict | CaseError) -> None:
-        """Count one more verdict, in place of an earlier one on the same case or not."""
+        """Count a verdict, whether or not it replaces an earlier one on the same case."""
         place = len(self.is_latest)
         if isinstance(verdict, CaseError):
             self._append(is_latest=False)
@@ -186,21 +186,21 @@ class _Census:
         key_hash: int = NO_KEY,
         origin_place: int = -1,
     ) -> None:
-        """Note one more verdict, in the lists that have a number for each."""
+        """Add a verdict to the lists that have a number for each."""
         self.is_latest.append(is_latest)
         self.is_error.append(is_error)
         self.key_hashes.append(key_hash)
         self.origin_places.append(origin_place)
 
     def _is_better(self, earlier_place: int, place: int) -> bool:
-        """Whether the earlier verdict counts: it has an outcome, and the later error says nothing new."""
+        """Return whether the earlier verdict counts: it has an outcome, and the later error adds nothing."""
         if self.is_error[earlier_place] or not self.is_error[place]:
             return False
         key_hashes = {self.key_hashes[earlier_place], self.key_hashes[place]} - {NO_KEY}
         return len(key_hashes) <= 1  # nothing shows that the judge or the case was changed
 
     def latest_verdicts(self, source: Iterable[Verdict | CaseError]) -> LatestVerdicts:
-        """What was found out of the source; what only the search needed is let go."""
+        """Return what was found about the source, without what only the search needed."""
         counts: Counter[int] = Counter()
         for is_latest, origin_place in zip(self.is_latest, self.origin_places, strict=True):
             if is_latest:
@@ -217,7 +217,7 @@ class _Census:
         )
 
     def _count_ids(self) -> int:
-        """How many ids there are; with a single judge nothing has to be joined for that."""
+        """Return how many ids there are; with a single judge, nothing has to be joined for that."""
         if len(self.places) == 1:
             (places,) = self.places.values()
             return len(places)

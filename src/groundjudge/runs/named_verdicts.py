@@ -9,20 +9,20 @@ T = TypeVar("T")
 
 
 def shared_name(name: str, kind: str) -> str:
-    """Say that two evaluators have one name, and what to do."""
+    """Say that two evaluators have the same name, and what to do."""
     return f"two evaluators share the {kind} {name!r}: give one of them a different {kind}"
 
 
 def select_named(name: str, rows: Iterable[Iterable[tuple[str, T]]], kind: str) -> list[T]:
-    """Select what the evaluator of a name has stored.
+    """Select what the evaluator with a name has stored.
 
     Args:
         name: the evaluator's name.
-        rows: of each row what evaluators have stored, with their names.
+        rows: for each row, what evaluators have stored, with their names.
         kind: what the framework calls such a name.
 
     Raises:
-        ValueError: nothing is stored under that name (the message lists the names that there are), or two
+        ValueError: nothing is stored under that name (the message lists the existing names), or two
             evaluators of one row have it.
     """
     selected: list[T] = []
@@ -40,5 +40,5 @@ def select_named(name: str, rows: Iterable[Iterable[tuple[str, T]]], kind: str) 
         return selected
     message = f"no verdicts under the {kind} {name!r}: evaluator({name!r}, ...) must be among the evaluators"
     if other_names:
-        message += f"; there are those of {', '.join(other_names)}"
+        message += f"; there are verdicts under {', '.join(other_names)}"
     raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Rows of a file, one at a time: an unreadable line is an error and affects no other line."""
+"""Rows of a file, one at a time: an unreadable line is an error that does not affect other lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from groundjudge.runs.run import Rows, find_duplicate, id_of
 from groundjudge.text.patterns import compile_when_used
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
-"""What a case can be built from, or the error in place of a line that could not be read."""
+"""What a case can be built from, or the error that replaces an unreadable line."""
 
 FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 
@@ -41,11 +41,11 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
 """The formats by suffix; a file with any other suffix is JSON Lines."""
 
 DELIMITERS: Mapping[FileFormat, str] = MappingProxyType({"csv": ",;\t", "tsv": "\t"})
-"""The delimiters that a table can have: the one that is most frequent in the first line counts, outside of
+"""The delimiters that a table can have: the one used is the most frequent in the first line, outside
 quotation marks."""
 
 QUOTED = compile_when_used('"[^"]*+"')
-"""A cell, or a part of one, in which a delimiter is text."""
+"""A cell, or part of one, in which a delimiter is text."""
 
 SEPARATOR_LINE = compile_when_used(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
 """The line that some programs write above the header of a CSV file for Excel: it names the delimiter."""
@@ -54,27 +54,27 @@ STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
 
 NOT_UTF8 = compile_when_used("[\ud800-\udfff]")
-"""What bytes that are not UTF-8 become."""
+"""What bytes that are not UTF-8 become when decoded."""
 
 MAX_KEYS = 1000
-"""About how many different keys of rows are remembered: keys may be ids, of which each row has new ones."""
+"""Roughly how many different row keys are remembered: keys may be ids, which differ in each row."""
 
-TOO_LARGE = f"more than the {MAX_ROW} characters that a row may have"
+TOO_LARGE = f"more than {MAX_ROW} characters, the maximum for a row"
 
 MAX_ARRAY = 4 * MAX_ROW
-"""Characters of a JSON array, which is read as a whole and needs up to thirty times the memory."""
+"""Characters of a JSON array, which is read as a whole and needs up to 30 times as much memory."""
 
 MAX_COLUMNS = 10_000
 """Columns of a table: a header of one line may have millions."""
 
 GZIP = ".gz"
-"""The suffix of a compressed file, behind that of what is in it."""
+"""The suffix of a compressed file, after the suffix of its contents."""
 
 ZIP_MAGIC = b"PK\x03\x04"
-"""How a ZIP archive begins, which an .xlsx is."""
+"""How a ZIP archive, such as an .xlsx file, begins."""
 
 ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "#N/A", "NULL", "null", "None", "undefined"})
-"""What exports write in place of a value that is missing; `keep_words` takes them for words."""
+"""What exports write for a missing value; with `keep_words` they are words."""
 
 
 def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
@@ -87,39 +87,39 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     rows: str | None = None,
     keep_words: bool = False,
 ) -> Generator[FileRow, None, None]:
-    """Read the rows of a file; "-" is stdin. A file whose name ends in ".gz" is uncompressed on the way.
+    """Read the rows of a file; "-" is stdin. A file whose name ends in ".gz" is decompressed.
 
     "jsonl", JSON Lines: one JSON object per line, in UTF-8; blank lines are skipped.
 
-    "json": an array of objects, in UTF-8; or an object without fields of a case, in which there is one such
-    array, or one that `rows` names. It is read as a whole; the other formats are read row by row.
+    "json": an array of objects, in UTF-8; or an object without fields of a case that contains one such array,
+    or one that `rows` names. It is read as a whole; the other formats are read row by row.
 
-    "csv", in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in
-    the first line, outside of quotation marks. An empty cell is an empty text; a row of empty cells is
-    skipped. A cell of nothing but None, null, NULL, nan, NaN, NaT, undefined, #N/A or <NA> is None. A column
-    without a name is "column 3 without a name", and is dropped before the first that has one, as pandas'
-    index. "tsv" is the same with tabs.
+    "csv", in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in the
+    first line, outside quotation marks. An empty cell is an empty text; a row of empty cells is skipped. A
+    cell containing only None, null, NULL, nan, NaN, NaT, undefined, #N/A or <NA> is None. A column without a
+    name becomes "column 3 without a name", but is dropped if it comes before the first named one, as pandas'
+    index does. "tsv" is the same with tabs.
 
-    A row has at most MAX_ROW characters, and a JSON array MAX_ARRAY; what is longer is an error.
+    A row has at most MAX_ROW characters, and a JSON array MAX_ARRAY; anything longer is an error.
 
     "parquet", which needs PyArrow: a file, or a folder of them. Nulls are None, maps and structs mappings.
 
-    A JSON list in a string is read as that list by whatever reads a case of the row, in every format: texts
-    or objects for the context, texts for answers and judges, messages (objects) for query, response and
+    In every format, a JSON list in a string is read as that list when a case is made from the row: texts or
+    objects for the context, texts for answers and judges, messages (objects) for query, response and
     conversation.
 
     Args:
         path: the file.
-        file_format: its format. By default the name's suffix decides: .csv, .tsv, .json, .parquet, which a
-            folder is too; anything else, stdin included, is JSON Lines.
+        file_format: its format. By default the suffix decides: .csv, .tsv, .json or .parquet (also for a
+            folder); anything else, including stdin, is JSON Lines.
         fields: fields that are elsewhere in a row, each with its dotted path; see `Fields.in_row`.
-        encoding: of the text, such as "utf-8" or "cp1252". The whole of a file must be in it, which is
-            checked before the first row. None: UTF-8, and a line that is not is an error of that line only,
-            as it is in any case where "utf-8" comes from a pipe.
+        encoding: of the text, such as "utf-8" or "cp1252". The whole file must use it, which is checked
+            before the first row. None: UTF-8, where an invalid line is only an error of that line; so it
+            always is when "utf-8" comes from a pipe.
         limit: read no more rows than this; None: all.
         rows: the dotted path to the array of rows in a JSON file, such as "results.results".
-        keep_words: whether "None", "null", "nan" and the like in a cell of a table are text: set it where
-            they are answers.
+        keep_words: whether "None", "null", "nan" and the like in a table cell are text: set it if they are
+            answers.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
@@ -127,10 +127,10 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     Raises:
         OSError: the file cannot be opened or read.
         CaseError: `unreadable_file`: it should be a JSON array or Parquet and is not, or it is not in the
-            encoding. `unknown_encoding`: nor is there one of that name. `bad_path`: no row has
-            one of the paths of `fields`. That is found out before the first row, or after the last one of a
-            source that can be read only once.
-        ImportError: a Parquet file, and PyArrow is not installed.
+            encoding. `unknown_encoding`: no encoding has that name. `bad_path`: no row has one of the paths
+            of `fields`. This is raised before the first row, or after the last one if the source can be read
+            only once.
+        ImportError: it is a Parquet file, and PyArrow is not installed.
     """
     return CaseFile(
         path,
@@ -144,12 +144,12 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
 
 
 def can_read_again(path: str | Path) -> bool:
-    """Tell whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
+    """Return whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
     return Path(path).is_file() or Path(path).is_dir()
 
 
 def format_of(path: str | Path) -> FileFormat:
-    """Return the format of a file by its name, without ".gz"; a folder is one of Parquet files."""
+    """Return the format of a file by its name, ignoring ".gz"; a folder contains Parquet files."""
     if Path(path).is_dir():
         return "parquet"
     name = Path(path).name.casefold().removesuffix(GZIP)
@@ -167,14 +167,14 @@ class CaseFile:
         fields: fields that are elsewhere in a row, each with its path.
         encoding: of its text, as for `read_rows`.
         limit: how many rows are read; None: all.
-        array: the path to the array of rows in a JSON file, as `rows` of `read_rows`.
+        array: the path to the array of rows in a JSON file; `rows` in `read_rows`.
         keep_words: whether the words of `ABSENT` are text in a table, as for `read_rows`.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
-        n_blank_contexts: how many have a context, and nothing in it.
-        keys: the keys that have a value in any of them, about MAX_KEYS at most.
+        n_blank_contexts: how many have a context that contains nothing.
+        keys: the keys that have a value in any row, about MAX_KEYS at most.
         kept_rows: the rows kept so far, by id.
-        first_row: the first row that could be read, before fields are looked for in it.
+        first_row: the first readable row, before fields are looked up in it.
     """
 
     path: str | Path
@@ -214,13 +214,13 @@ class CaseFile:
         if self.encoding is not None:
             self._check_encoding(self.encoding)
         paths = checked_fields.paths
-        # Where the file can be read twice, a wrong path is reported before anything is judged.
+        # If the file can be read twice, a wrong path is reported before anything is judged.
         if paths and can_read_again(self.path):
             with closing(self._rows_in_file()) as rows_to_check:
                 for _ in until_found(rows_to_check, paths, self._name):
                     pass
         rows = self._rows_in_file()
-        # Of a pipe a wrong path is reported after its last row: `until_found` yields the rows while it looks.
+        # For a pipe, a wrong path is reported after the last row: `until_found` searches as it yields rows.
         all_rows = chain(until_found(rows, paths, self._name), rows)
         for row in islice(all_rows, self.limit):
             if self.first_row is None and not isinstance(row, CaseError):
@@ -232,30 +232,30 @@ class CaseFile:
 
     @property
     def source(self) -> Rows:
-        """The rows for `run`, which judges on while it waits for those of a pipe."""
+        """The rows for `run`, which continues judging while it waits for a pipe."""
         if can_read_again(self.path):
             return self
         return _as_they_come(self)
 
     def count(self) -> int | None:
-        """Count the rows to read, broken ones included; None for what can be read only once."""
+        """Count the rows to read, including broken ones; None for a source that can be read only once."""
         if not can_read_again(self.path):
             return None
         return sum(1 for _ in islice(self._rows_in_file(), self.limit))
 
     def first_case(self) -> Case:
-        """Return the case of the first row that could be read, which has no fields if there is none."""
+        """Return the case of the first readable row; without one, a case without fields."""
         return Case.from_mapping(Fields.of(self.fields, None).in_flat_row(self.first_row or {}))
 
     def lacks(self, name: str) -> bool:
-        """Tell whether no row has the field, by any of its names, nor anything that may hold it."""
+        """Return whether no row has the field, under any of its names, or anything that may contain it."""
         fields_of_keys = {field_of_column(key) for key in self.keys}
-        # Metadata and the sides of an exchange can hold any field.
+        # Metadata and the sides of an exchange can contain any field.
         containers = RESERVED - {"id"}
         return fields_of_keys.isdisjoint({field_of_column(name), *containers})
 
     def sources(self, case_id: str) -> Sequence[Document]:
-        """Return the documents of a kept row, which the evidence of its verdicts points to."""
+        """Return the documents of a kept row, to which the evidence of its verdicts points."""
         try:
             case = Case.from_mapping(self.kept_rows.get(case_id, {}))
         except CaseError:
@@ -264,16 +264,16 @@ class CaseFile:
 
     @property
     def _format(self) -> FileFormat:
-        """The format that was given, or else that of the file's name."""
+        """The given format, or else the one that the file's name implies."""
         return self.file_format or format_of(self.path)
 
     @property
     def _name(self) -> str:
-        """What error messages call the file."""
+        """The file's name in error messages."""
         return "stdin" if str(self.path) == STDIO else str(self.path)
 
     def _rows_in_file(self) -> Generator[FileRow, None, None]:
-        """Yield the rows of the file, before fields are looked for in them."""
+        """Yield the rows of the file, before fields are looked up in them."""
         with closing(self._raw_rows()) as rows:
             for row in rows:
                 yield row if isinstance(row, CaseError) else _parse_sides(row)
@@ -282,14 +282,14 @@ class CaseFile:
         """Yield the rows as they are in the file."""
         if self.array is not None and self._format != "json":
             message = (
-                f"{self._name}: `rows` names an array in a JSON file, and this is read as {self._format}: "
+                f"{self._name}: `rows` names an array in a JSON file, but this is read as {self._format}: "
                 "leave `rows` out, or pass the format json"
             )
             raise CaseError("unreadable_file", message, "rows")
         if self._format == "parquet":
             yield from self._parquet_rows()
             return
-        # The reader of tables needs line breaks as they are, those inside of cells too.
+        # The reader of tables needs line breaks as they are, even those inside cells.
         newline = "" if self._format in DELIMITERS else "\n"
         with self.text(newline) as text:
             if self._format == "jsonl":
@@ -304,10 +304,10 @@ class CaseFile:
                 yield from _table_rows(text, self._format, keep_words=self.keep_words)
 
     def _parquet_rows(self) -> Iterator[FileRow]:
-        """The rows of a Parquet file."""
+        """Return the rows of a Parquet file."""
         is_stdin = str(self.path) == STDIO
         if not can_read_again(self.path) and (is_stdin or Path(self.path).exists()):
-            message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
+            message = f"{self._name}: Parquet must be a file, not a pipe, because its index is at the end"
             raise CaseError("unreadable_file", message, str(self.path))
         from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
@@ -317,10 +317,10 @@ class CaseFile:
     def text(self, newline: str) -> Generator[TextIO, None, None]:
         """The text of the file. Bytes that are not UTF-8 become surrogates, to be reported row by row.
 
-        It is decoded before it is split: in some encodings the byte of a line feed is a part of other signs.
+        It is decoded before it is split: in some encodings, other characters contain the byte of a line feed.
         """
         if self.encoding is None or codecs.lookup(self.encoding).name == "utf-8":
-            # Excel begins with a byte order mark, which would be a part of the first column's name.
+            # Excel writes a byte order mark, which would become part of the first column's name.
             encoding, errors = "utf-8-sig", "surrogateescape"
         else:
             encoding, errors = self.encoding, "strict"
@@ -331,7 +331,7 @@ class CaseFile:
                 yield text
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 message = (
-                    f"{self._name} cannot be uncompressed ({error}): copy it again, or compress it again"
+                    f"{self._name} cannot be decompressed ({error}): copy it again, or compress it again"
                 )
                 raise CaseError("unreadable_file", message, str(self.path)) from error
             except UnicodeError as error:
@@ -340,7 +340,7 @@ class CaseFile:
                 if can_read_again(self.path) and self._begins_with(codecs.BOM_UTF8):
                     remedy = (
                         "its byte order mark says that it is UTF-8: correct what is not, or read it from a "
-                        "pipe, of which only the rows that are not UTF-8 are errors"
+                        "pipe, so that only the rows that are not UTF-8 are errors"
                     )
                 message = f"{self._name} is not in {self.encoding}: {why}; {remedy}"
                 raise CaseError("unreadable_file", message, "encoding") from error
@@ -348,7 +348,7 @@ class CaseFile:
                 text.detach()  # closing the text would close stdin
 
     def _open(self) -> BinaryIO:
-        """Open the file, uncompressed.
+        """Open the file, decompressed.
 
         Raises:
             CaseError: `unreadable_file`: it is a workbook.
@@ -356,8 +356,8 @@ class CaseFile:
         path = Path(self.path)
         if path.is_file() and self._begins_with(ZIP_MAGIC):
             message = (
-                f"{self._name} is a workbook (.xlsx) or another ZIP archive, and not text: save the sheet as "
-                "CSV UTF-8, and give that file"
+                f"{self._name} is a workbook (.xlsx) or another ZIP archive, not text: save the sheet as "
+                "CSV UTF-8, and use that file"
             )
             raise CaseError("unreadable_file", message, str(self.path))
         if path.suffix.casefold() == GZIP:
@@ -369,7 +369,7 @@ class CaseFile:
             return file.read(len(magic)) == magic
 
     def _check_encoding(self, encoding: str) -> None:
-        """Make sure that an encoding exists, and that the whole of a file of text is in it.
+        """Make sure that an encoding exists, and that a whole text file uses it.
 
         Raises:
             CaseError: `unknown_encoding`, `unreadable_file`.
@@ -377,12 +377,12 @@ class CaseFile:
         try:
             " ".encode(encoding)
         except (LookupError, ValueError) as error:
-            remedy = "give a name such as utf-8, cp1252 or gb18030"
-            message = f"`encoding`: there is no encoding {encoding!r}: {remedy}"
+            remedy = "use a name such as utf-8, cp1252 or gb18030"
+            message = f"`encoding`: unknown encoding {encoding!r}: {remedy}"
             raise CaseError("unknown_encoding", message, "encoding") from error
         if self._format == "parquet" or not can_read_again(self.path):
             return
-        # Any bytes are text in cp1252: UTF-8 would become nonsense without an error.
+        # Any bytes are valid cp1252: UTF-8 would silently become nonsense.
         if not codecs.lookup(encoding).name.startswith("utf-8") and self._begins_with(codecs.BOM_UTF8):
             message = f"{self._name} is not in {encoding}: it begins with the byte order mark of UTF-8"
             raise CaseError("unreadable_file", message, "encoding")
@@ -392,16 +392,16 @@ class CaseFile:
 
 
 async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
-    """Yield the rows of a source that may block, such as a pipe: judging goes on while it does."""
+    """Yield the rows of a source that may block, such as a pipe: judging continues meanwhile."""
     iterator = iter(rows)
     while (row := await asyncio.to_thread(next, iterator, None)) is not None:
         yield row
 
 
 def _parse_sides(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row with objects for the sides of an exchange that are JSON objects in strings, as in a table.
+    """Return a row whose sides of an exchange are objects if they are JSON objects in strings, as in a table.
 
-    Only if both inputs and outputs are: what an application answered may be JSON by itself.
+    This is done only if both inputs and outputs are such strings, because an answer may itself be JSON.
     """
     sides: dict[str, Any] = {}
     for name in (*SIDES, "metadata"):
@@ -415,7 +415,7 @@ def _parse_sides(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _has_blank_context(row: Mapping[str, Any]) -> bool:
-    """Whether a row gives a context, itself or on a side of an exchange, and all that it gives is blank."""
+    """Return whether a row has a context, itself or on a side of an exchange, and all of it is blank."""
     values: list[object] = []
     for part in (row, *(row.get(side) for side in SIDES)):
         if is_mapping(part):
@@ -428,7 +428,7 @@ def _check_utf8(text: str, where: str = "") -> None:
     """Make sure that no byte of the text was escaped.
 
     Raises:
-        UnicodeDecodeError: it was not UTF-8; `where` is added to the reason.
+        UnicodeDecodeError: the text was not UTF-8; `where` is added to the reason.
     """
     try:
         text.encode(errors="surrogateescape").decode()
@@ -438,19 +438,19 @@ def _check_utf8(text: str, where: str = "") -> None:
 
 
 def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
-    """Parse a JSON array, or an object with such an array in it.
+    """Parse a JSON array, or an object that contains one.
 
     Args:
         text: the JSON.
         name: what errors call the file.
-        path: where in the object the array is; None: where the only one is.
+        path: where in the object the array is; None: the only array.
 
     Raises:
         CaseError: `unreadable_file`, if the file is something else.
     """
     if len(text) > MAX_ARRAY:
         message = (
-            f"{name}: a JSON array of more than {MAX_ARRAY} characters is not read as a whole: "
+            f"{name}: a JSON array of more than {MAX_ARRAY} characters cannot be read as a whole: "
             "write it as JSON Lines, one object per line"
         )
         raise CaseError("unreadable_file", message, name)
@@ -466,7 +466,7 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
             return data
         what = f"it is a single value ({type(data).__name__})"
         if is_list(data):
-            what = "it is an array, in which `rows` names nothing: leave `rows` out"
+            what = "it is an array, so `rows` does not apply: leave `rows` out"
     message = (
         f"{name}: a JSON file must be an array of objects, but {what}. "
         "If each line is an object, use --format jsonl"
@@ -475,7 +475,7 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
 
 
 def _array_in(data: Mapping[str, Any], name: str, path: str | None) -> Sequence[Any]:
-    """Return the array of rows in an object: that at the path, or the only one.
+    """Return the array of rows in an object: the one at the path, or the only one.
 
     Raises:
         CaseError: `unreadable_file`, if there is none, or several and no path.
@@ -492,16 +492,16 @@ def _array_in(data: Mapping[str, Any], name: str, path: str | None) -> Sequence[
     else:
         fault = f"it is a single object with the keys {name_list(data) or 'none'}"
     remedy = (
-        'write an array of objects, which pandas does with the orient "records", or use --format jsonl if '
+        'write an array of objects, as pandas does with the orient "records", or use --format jsonl if '
         "each line is an object"
     )
     if arrays:
-        remedy = f"if rows are in an array in it, name that with `rows`, which can be {name_list(arrays)}"
+        remedy = f"if an array in it contains the rows, name it with `rows`, which can be {name_list(arrays)}"
     raise CaseError("unreadable_file", f"{name}: {fault}: {remedy}", "rows")
 
 
 def _find_arrays(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
-    """Find the arrays with objects in an object, and in the objects in it, each with its dotted path."""
+    """Find the arrays of objects in an object and in its nested objects, each with its dotted path."""
     for key, value in data.items():
         path = f"{prefix}{key}"
         if is_mapping(value):
@@ -511,18 +511,18 @@ def _find_arrays(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object, in which no key may come twice: one of the values would be lost."""
+    """Make a JSON object, in which no key may occur twice: one of the values would be lost."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         ((key, _),) = counts.most_common(1)
-        message = f"the key {key!r} comes more than once"
+        message = f"the key {key!r} occurs more than once"
         raise ValueError(message)
     return mapping
 
 
 def _lines(text: TextIO) -> Iterator[str]:
-    """Yield the lines of a text. One that is too long for a row is cut right after the limit."""
+    """Yield the lines of a text. A line too long for a row is cut right after the limit."""
     while line := text.readline(MAX_ROW + 1):
         yield line
         _skip_rest(text, line)
@@ -535,13 +535,13 @@ def _skip_rest(text: TextIO, line: str) -> None:
 
 
 def read_json_lines(path: str | Path) -> Generator[str, None, None]:
-    """Read the lines of a file of JSON. One that is too long for a row is cut right after the limit."""
+    """Read the lines of a JSON file. A line too long for a row is cut right after the limit."""
     with CaseFile(path).text("\n") as text:
         yield from _lines(text)
 
 
 def parse_row(line: str, line_name: str) -> FileRow:
-    """Parse a line of JSON to an object, or to the error in its place."""
+    """Parse a line of JSON into an object, or into the error that replaces it."""
     if len(line) > MAX_ROW:
         return _unreadable(line_name, TOO_LARGE)
     try:
@@ -566,13 +566,13 @@ def _table_rows(text: TextIO, kind: FileFormat, *, keep_words: bool) -> Iterator
     """
     absent_words = frozenset[str]() if keep_words else ABSENT
     records = _records(text, kind)
-    # A file without a record has no rows either: the default stands for its header.
+    # A file without a record has no rows either: the default replaces its header.
     row_name, header = next(records, ("line 1", [""]))
     if isinstance(header, CaseError):
         yield header
         return
     if len(header) > MAX_COLUMNS:
-        reason = f"{len(header)} columns are more than the {MAX_COLUMNS} that a table may have"
+        reason = f"a table may have {MAX_COLUMNS} columns at most, not {len(header)}"
         yield _unreadable(row_name, reason)
         return
     names = _column_names(header)
@@ -590,9 +590,9 @@ def _table_rows(text: TextIO, kind: FileFormat, *, keep_words: bool) -> Iterator
 
 
 def _column_names(header: Sequence[str]) -> list[str]:
-    """Return the names of the columns; one without a name is called by its number, and its cells are kept.
+    """Return the names of the columns; one without a name is named by its number, and its cells are kept.
 
-    The first ones are "", and `_row_of` drops their cells: pandas writes its index as such columns.
+    Leading ones are named "", and `_row_of` drops their cells: pandas writes its index as such columns.
     """
     names: list[str] = []
     for number, name in enumerate(header, 1):
@@ -604,13 +604,13 @@ def _column_names(header: Sequence[str]) -> list[str]:
 
 
 class RecordLines:
-    """The lines of a table, for a reader that joins those of one record.
+    """The lines of a table, for a reader that joins the lines of a record.
 
     Attributes:
         first: the first line, until it is read.
         number: how many lines were read.
         size: the characters that were read since this was last set to 0; too many are a `csv.Error`.
-        at_end: whether a line was asked for after the last one.
+        at_end: whether a line was requested after the last one.
     """
 
     def __init__(self, text: TextIO) -> None:
@@ -638,7 +638,7 @@ class RecordLines:
         return line
 
     def _read_line(self) -> str:
-        """Read a line. A carriage return alone ends none where others end in line feeds: it is in a cell."""
+        """Read a line. A lone carriage return is part of a cell if other lines end in line feeds."""
         pieces = [self._text.readline(MAX_ROW + 1)]
         size = len(pieces[0])
         while self._end_in_line_feeds and pieces[-1].endswith("\r") and size <= MAX_ROW:
@@ -650,7 +650,7 @@ class RecordLines:
 def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
     """Yield the records of a table, or the error of one, each with the line on which it begins: "line 3".
 
-    Empty lines are no records.
+    Empty lines are not records.
     """
     lines = RecordLines(text)
     unquoted_header = QUOTED.sub("", lines.first)
@@ -666,7 +666,7 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
         row_name = f"line {first_line}"
         lines.size = 0
         try:
-            # 128 KiB by default, and contexts are longer. The program may have set it in between; it is not
+            # 128 KiB by default, but contexts are longer. The program may have changed it; it is not
             # lowered again, as it is one for the process, and another thread may read a table.
             if csv.field_size_limit() < MAX_ROW:
                 csv.field_size_limit(MAX_ROW)
@@ -676,12 +676,12 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
         except csv.Error as error:
             reason = f"not {kind.upper()} ({error})"
             if str(error).startswith("new-line character"):
-                fault = "a carriage return in a cell without quotation marks: put them around the cell"
+                fault = "an unquoted cell contains a carriage return: put quotation marks around it"
                 reason = f"not {kind.upper()} ({fault})"
             if lines.at_end and lines.number > first_line:
                 reason += (
                     f": a quote that opens in this row is never closed, so lines {first_line} to "
-                    f"{lines.number} are one row: close the quote, or write a quote inside of a cell twice"
+                    f"{lines.number} are one row: close the quote, or double a quote inside a cell"
                 )
             yield row_name, _unreadable(row_name, reason)
             continue
@@ -694,7 +694,7 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
 
 
 def _row_of(names: Sequence[str], record: Sequence[str], absent_words: Collection[str]) -> dict[str, object]:
-    """Read the cells of a record: an empty one is an empty text, one of the absent words is None.
+    """Read the cells of a record: an empty cell is an empty text, an absent word is None.
 
     Args:
         names: the names of the columns; cells of columns without a name are dropped.
@@ -709,12 +709,12 @@ def _row_of(names: Sequence[str], record: Sequence[str], absent_words: Collectio
 
 
 def _object_or_error(row: Any, row_name: str) -> FileRow:  # noqa: ANN401  whatever JSON holds
-    """Return a row that is a JSON object, or the error of one that is not."""
+    """Return a row if it is a JSON object, otherwise its error."""
     if isinstance(row, dict):
         return cast("dict[str, Any]", row)
     return _unreadable(row_name, f"a row must be a JSON object, not {type(row).__name__}")
 
 
 def _unreadable(row_name: str, reason: str) -> CaseError:
-    """Make the error of a row that cannot be read; its name says where it is: "line 3"."""
+    """Make the error of an unreadable row; its name says where it is: "line 3"."""
     return CaseError("unreadable_row", f"{row_name}: {reason}", row_name)

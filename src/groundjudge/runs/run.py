@@ -1,4 +1,4 @@
-"""Judge many cases: rows are read as needed, judged concurrently, and independent of each other."""
+"""Judge many cases: rows are read as needed and judged concurrently, independently of each other."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from groundjudge.runs.columns import row_of_verdict
 from groundjudge.verdict import Verdict, well_formed
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
-"""A case, a mapping to build one from, or the error of a row that could not be read."""
+"""A case, a mapping to build one from, or the error of an unreadable row."""
 
 Rows: TypeAlias = Iterable[Row] | AsyncIterable[Row]
 
 
 class Frame(Protocol):
-    """A data frame of pandas."""
+    """A pandas data frame."""
 
     @property
     def columns(self) -> Any: ...  # noqa: ANN401, D102
@@ -76,8 +76,8 @@ class RunOptions(TypedDict, total=False):
         bool,
         Option(
             "False",
-            "Yield the verdicts in the order of the rows (and of the judges within a row) instead of as "
-            "they finish. At most 4 x concurrency verdicts are then requested and not yet taken; otherwise "
+            "Yield the verdicts in the order of the rows (and of the judges within a row), not as "
+            "they finish. At most 4 x concurrency verdicts are then requested ahead; otherwise "
             "at most as many as the concurrency, so that a caller that saves each verdict loses no more than "
             "those in flight.",
             TRUE_OR_FALSE,
@@ -107,15 +107,15 @@ class RunOptions(TypedDict, total=False):
 
 
 CONCURRENCY = 16
-"""How many verdicts are in progress unless the caller says otherwise."""
+"""How many verdicts are in progress by default."""
 
 NO_LIMIT = sys.maxsize
 
 METHODS_TO_MAPPING = ("to_dict", "_asdict")
-"""What makes a mapping of a row of pandas, and of a named tuple."""
+"""The methods that turn a pandas row or a named tuple into a mapping."""
 
 SPENT = {"max_calls": "calls made", "max_tokens": "tokens used"}
-"""What the options for a budget count."""
+"""What the budget options count."""
 
 _END = object()
 
@@ -132,18 +132,18 @@ def arun(
     is "".
 
     A row can name the judges that apply to it under `judges`, in a list or a comma-separated string. The
-    other judges skip it. The name of a library judge also means judges of your own whose prompt files say
+    other judges skip it. The name of a library judge also means your own judges whose prompt files say
     `offline:` with that name. A name that is neither a judge of this run nor one that comes with groundjudge
     is most likely misspelt: it gets a verdict with the code `unknown_judge`.
 
-    A request that meets a rate limit is retried up to 8 times, after at least the time that the endpoint
-    asks for. While that happens, fewer requests are in flight.
+    A request that hits a rate limit is retried up to 8 times, after at least the time that the endpoint
+    asks for. Meanwhile, fewer requests are in flight.
 
-    If the connection fails to an endpoint that has answered before, the run waits: each request is sent again
+    If the connection to an endpoint that has answered before fails, the run waits: each request is sent again
     after 1 second, then 2, 4 and so on up to 30 seconds, and at once when another request is answered. Rows
     get an error with the code `connection` after 300 seconds without any answer (a server that restarts and
     loads a model is back by then), or if they fail 3 times while others are answered. `deadline` and
-    `max_calls` hold all the while, and all attempts for a request count as one call.
+    `max_calls` apply all the time, and all attempts for a request count as one call.
 
     Args:
         judges: one or more judges. They share the concurrency.
@@ -153,7 +153,7 @@ def arun(
         options: see `RunOptions`.
 
     Raises:
-        ValueError: there is no judge, two have one name, or a number is out of its range.
+        ValueError: there is no judge, two judges have the same name, or a number is out of range.
         TypeError: `judges` contains a name, `cases` is a single case, a string or a data frame, or an option
             is unknown.
         ModelError: no further row can be judged: `auth`, `quota`, `not_found` (with the endpoint's
@@ -161,7 +161,7 @@ def arun(
             failed for every row in flight, or `budget` when max_calls or max_tokens is used up. It is raised
             after all finished verdicts were yielded; the remaining rows have none. Requests in flight are
             cancelled, except for `budget`, where they are completed.
-        Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
+        Exception: any error from reading `cases`, after the verdicts of the rows before it.
     """
     return judge_rows(judges, cases, options, lambda _, verdict: verdict)
 
@@ -172,7 +172,7 @@ def judge_rows(
     options: RunOptions,
     output: Callable[[int, Verdict], T],
 ) -> AsyncGenerator[T, None]:
-    """What `output` makes of each verdict of `arun` and of the position of its row, from 1.
+    """Return what `output` makes of each verdict of `arun` and of the position of its row, from 1.
 
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
@@ -246,7 +246,7 @@ def _judge_frame(judges: AnyJudge | Sequence[AnyJudge], frame: F, options: RunOp
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
-    """Make a case of a row. Its `id` is the `case_id` of its verdicts.
+    """Make a case from a row. Its `id` is the `case_id` of its verdicts.
 
     Args:
         row: the row.
@@ -281,8 +281,8 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
     """Return the judges of a run as a tuple.
 
     Raises:
-        ValueError: there is none, two have one name, or the concurrency is below 1.
-        TypeError: one of them is a name, or no judge.
+        ValueError: there is none, two have the same name, or the concurrency is below 1. TypeError: one of
+            them is a name, or is not a judge.
     """
     all_judges = tuple(judges) if isinstance(judges, Sequence) else (judges,)
     refuse_names(all_judges)
@@ -302,41 +302,41 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
 
 
 def refuse_names(judges: Sequence[object]) -> None:
-    """Refuse the names of judges in place of judges.
+    """Refuse names of judges instead of judges.
 
     Raises:
         TypeError: one of them is a name.
     """
     if any(isinstance(judge, str) for judge in judges):
-        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
+        message = "judges must be Judge objects, not names: load() returns the Judge for a name"
         raise TypeError(message)
 
 
 def check_distinct(judges: Sequence[AnyJudge | Rubric]) -> None:
-    """Make sure that judges, or rubrics, are told apart by their names.
+    """Make sure that judges, or rubrics, have distinct names.
 
     Raises:
-        ValueError: two have one name.
+        ValueError: two have the same name.
     """
     repeated_name = find_duplicate(judge.name for judge in judges)
     if repeated_name is not None:
         message = (
-            f"two judges have the name {repeated_name!r}, and their verdicts could not be told apart: "
-            "run two models one after the other, or let them vote in a panel(); of two prompts, change the "
-            "`name` of one"
+            f"two judges have the name {repeated_name!r}, so their verdicts would be indistinguishable: "
+            "run two models one after the other, or let them vote in a panel(); or change the "
+            "`name` of one of the prompts"
         )
         raise ValueError(message)
 
 
 def check_cases(cases: Rows) -> None:
-    """Make sure that cases are not one case, a path or a data frame, of which keys would be judged.
+    """Make sure that cases are not a single case, a path or a data frame, whose keys would be judged.
 
     Raises:
         TypeError: they are.
     """
     requirement = "cases must be an iterable of cases"
-    if hasattr(cases, "to_dict"):  # iterating a data frame gives the names of its columns
-        message = f'{requirement}: pass df.to_dict("records") of pandas, or df.to_dicts() of Polars'
+    if hasattr(cases, "to_dict"):  # iterating over a data frame yields its column names
+        message = f'{requirement}: pass df.to_dict("records") for pandas, or df.to_dicts() for Polars'
         raise TypeError(message)
     if isinstance(cases, Case | Mapping | str | bytes):
         message = f"{requirement}: put a single case in a list, read a file with json"
@@ -355,7 +355,7 @@ def _check_limit(name: str, limit: int) -> None:
 
 
 def find_duplicate(names: Iterable[str]) -> str | None:
-    """Find the first name that comes more than once; None if there is none."""
+    """Find the first name that occurs more than once; None if there is none."""
     for name, count in Counter(names).items():
         if count > 1:
             return name
@@ -363,9 +363,9 @@ def find_duplicate(names: Iterable[str]) -> str | None:
 
 
 def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Mapping[str, int]) -> int:
-    """Return how many verdicts are in progress at a time; with a budget fewer panels are.
+    """Return how many verdicts are in progress at a time; with a budget, fewer panels are.
 
-    Otherwise the first votes of many rows could use up the budget, and hardly a row would get a verdict.
+    Otherwise the first votes of many rows could use up the budget, and hardly any row would get a verdict.
     """
     n_votes = max(len(judge.rubrics) for judge in judges)
     if n_votes == 1:
@@ -384,7 +384,7 @@ def jobs_of(
     ids: dict[int, int],
     previous: Callable[[J, Case], Verdict | None] | None = None,
 ) -> list[tuple[J, Case] | Verdict]:
-    """Make the jobs of a row. An error in the row becomes a verdict.
+    """Make the jobs for a row. An error in the row becomes a verdict.
 
     Args:
         row: the row.
@@ -394,14 +394,14 @@ def jobs_of(
         previous: looks up the verdict of a previous run.
 
     Returns:
-        For each judge of the row the judge and the case, or a verdict that is known: that of a previous run,
-        or an error. Behind them an error for each name of a judge in the row that is misspelt.
+        For each judge of the row, the judge and the case, or a known verdict: that of a previous run, or an
+        error. After them, an error for each misspelt judge name in the row.
     """
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
         row = _not_a_row(row)
     if isinstance(row, CaseError):
         return [_error_before_judging("", row, id_of(row, number))]
-    # Until its id and its judges are known, an error is one of all judges, on "row N".
+    # Until its id and its judges are known, an error applies to all judges, on "row N".
     case_id = f"row {number}"
     judges_of_row = judges
     unknown_verdicts: list[Verdict] = []
@@ -419,13 +419,13 @@ def jobs_of(
             jobs.append(verdict or (judge, case))
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         if isinstance(error, CaseError) and error.code == "duplicate_id":
-            case_id = f"row {number}"  # the id is that of an earlier row
+            case_id = f"row {number}"  # the id belongs to an earlier row
         jobs = [_error_before_judging(judge.name, error, case_id) for judge in judges_of_row]
     return jobs + unknown_verdicts
 
 
 def _not_a_row(row: object) -> CaseError:
-    """Make the error of a row that is neither a case nor a mapping, such as one of pandas' itertuples()."""
+    """Make the error for a row that is neither a case nor a mapping, such as one of pandas' itertuples()."""
     message = f"a row must be a Case or a mapping, not {type(row).__name__}"
     for method in METHODS_TO_MAPPING:
         if hasattr(row, method):
@@ -434,9 +434,9 @@ def _not_a_row(row: object) -> CaseError:
 
 
 def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int], *, for_all: bool) -> None:
-    """Refuse an id that another row for one of the judges has: their verdicts could not be told apart.
+    """Refuse an id that another row for one of the judges has: their verdicts would be indistinguishable.
 
-    Equal rows are one case, whatever their metadata.
+    Equal rows are one case, regardless of their metadata.
 
     Args:
         case: the case.
@@ -455,7 +455,7 @@ def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, in
     for key in (for_all_judges, *for_each_judge):
         if ids.get(key, content) != content:
             message = (
-                f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
+                f"an earlier row with other contents also has the id {case.id!r}: give each case its own id"
             )
             raise CaseError("duplicate_id", message, "id")
     for key in [for_all_judges] if for_all else for_each_judge:
@@ -465,10 +465,10 @@ def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, in
 def _judges_of_row(
     row: Case | Mapping[str, Any], judges: Sequence[J]
 ) -> tuple[Sequence[J], Mapping[str, CaseError]]:
-    """Find the judges that apply to a row, which may name them, and the error of each name that is misspelt.
+    """Find the judges that apply to a row, which may name them, and an error for each misspelt name.
 
-    A row without names is for all judges. A name of groundjudge's own that is no judge of this run is no
-    error: the file is for several runs.
+    A row without names is for all judges. The name of a groundjudge judge that is not part of this run is
+    not an error: the file may be for several runs.
 
     Raises:
         CaseError: `field_unreadable`: the row's `judges` are not names.
@@ -497,7 +497,7 @@ def _judges_of_row(
 
 
 def _split_names(text: str) -> list[str]:
-    """Return the names in a text, with commas between them."""
+    """Return the comma-separated names in a text."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -513,7 +513,7 @@ def _judges_in(row: Case | Mapping[str, Any]) -> object:
 
 
 def _judge_names(judge: AnyJudge | Rubric) -> set[str]:
-    """Return the names by which rows mean a judge: its own, and those of library judges that it resembles."""
+    """Return the names that rows can use for a judge: its own, and those of library judges it resembles."""
     judge_names = {judge.name}
     for rubric in judge.rubrics:
         if rubric.prompt.front_matter.offline is not None:
@@ -532,10 +532,10 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
 ) -> AsyncGenerator[T, None]:
     """Do the jobs of the rows, some at a time, and yield what `output` makes of their verdicts.
 
-    It is the only asynchronous generator of a run. The end of an event loop closes all that are still open
-    at the same time, and one that closes another one would fail then.
+    It is the only asynchronous generator of a run. The end of an event loop closes all open ones at the same
+    time, when one that closes another would fail.
     """
-    # An ordered run may judge ahead of the verdict that is due, but not without end if the caller is slow.
+    # An ordered run may judge ahead of the next verdict, but only up to a limit if the caller is slow.
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     slots = asyncio.Semaphore(concurrency)
     running = set[asyncio.Task[T | None]]()
@@ -544,7 +544,7 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
     due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
 
     async def work(number: int, job: Job) -> T | None:
-        """Do a job of the row of that number; None if it ends the run."""
+        """Do a job of the row with that number; None if it ends the run."""
         try:
             async with slots:
                 verdict = job if isinstance(job, Verdict) else await _judge_case(limits, *job)
@@ -559,7 +559,7 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
         return output(number, verdict)
 
     async def read_rows() -> None:
-        """Start a task for each job of each row, as soon as there is room for it."""
+        """Start a task for each job of each row, as soon as there is capacity for it."""
         await room.acquire()
         number = 0
         iterator = aiter(rows) if isinstance(rows, AsyncIterable) else iter(rows)
@@ -598,13 +598,13 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
 
 
 def _cancel_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel tasks; those that are done stay as they are."""
+    """Cancel the tasks that are not done."""
     for task in tasks:
         task.cancel()
 
 
 async def _next_row(iterator: Any) -> Any:  # noqa: ANN401  an iterator of either kind; a row, or _END
-    """Return the next row of an iterator, asynchronous or not; `_END` behind the last one."""
+    """Return the next row of an iterator, asynchronous or not; `_END` after the last one."""
     if hasattr(iterator, "__anext__"):
         return await anext(iterator, _END)
     return next(iterator, _END)
@@ -648,7 +648,7 @@ def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
 
 
 class EndsRunError(BaseException):
-    """Carries an error that ends the run past all that makes verdicts of the errors of rows and votes."""
+    """Carries an error that ends the run past the code that turns errors of rows and votes into verdicts."""
 
 
 class Limits:
@@ -659,7 +659,7 @@ class Limits:
     in flight when the last token is spent can exceed `max_tokens`.
 
     Attributes:
-        budget: how many calls and tokens there may be, by the name of the option.
+        budget: how many calls and tokens are allowed, by the name of the option.
 
     Raises:
         ValueError: a limit is below 1, or the deadline not above 0.
@@ -684,7 +684,7 @@ class Limits:
         self._pace = Pace(options.get("concurrency", CONCURRENCY), options.get("on_outage"))
 
     async def ask(self, started: float, model: Model, request: Request) -> Reply:
-        """Return the model's reply, if it comes before the deadline of the row that was started then.
+        """Return the model's reply, if it arrives before the deadline of the row, which started at that time.
 
         Raises:
             EndsRunError: no further row can be judged.
@@ -712,7 +712,7 @@ class Limits:
             ModelError: as for `Pace.ask`; `budget`, if a limit has been reached.
         """
         await self._free_calls.acquire()
-        n_calls = 0  # what this call counts as, 0 or 1
+        n_calls = 0  # how much this call counts, 0 or 1
         try:
             used_up = self._used_up()
             if used_up:
@@ -726,15 +726,15 @@ class Limits:
             if reply.usage:
                 self._spent["max_tokens"] += reply.usage.total_tokens
         except ModelError as error:
-            if error.code == "rate_limited":  # nothing was answered, and nothing is paid
+            if error.code == "rate_limited":  # nothing was answered, so nothing is paid
                 n_calls = 0
             raise
         finally:
             self._spent["max_calls"] += n_calls
             if n_calls == 0 or self._used_up():
-                self._free_calls.release()  # the next one that waits must find out too
+                self._free_calls.release()  # the next waiting call must find out too
         return reply
 
     def _used_up(self) -> list[str]:
-        """The names of the limits that have been reached."""
+        """Return the names of the limits that have been reached."""
         return [name for name, limit in self.budget.items() if self._spent[name] >= limit]

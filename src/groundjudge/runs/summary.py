@@ -13,7 +13,7 @@ from groundjudge.citations import used_documents
 from groundjudge.verdict import Frozen, Score, Usage, Verdict
 
 Figure: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
-"""What adapters show of a summary."""
+"""The figures of a summary that adapters show."""
 
 
 class Summary(Frozen):
@@ -28,23 +28,23 @@ class Summary(Frozen):
             the judge needs (`missing_field`).
         n_not_applicable: rows with nothing to judge.
         coverage: n_ok / (n_ok + n_error + n_waiting), 0..1; None if there was nothing to score.
-        bounds: the mean if every row that has an error or waits were scored 0, and if each were scored 1;
-            None if there was nothing to score.
+        bounds: the mean if all rows that have an error or are waiting were scored 0, and if all were scored
+            1; None if there was nothing to score.
         pass_rate: the share, 0..1, of the rows with a score that passed the threshold; None if no row
             has a score.
-        labels: label -> number of verdicts, the most frequent first; of those that are decided.
+        labels: label -> number of verdicts, the most frequent first; only decided verdicts count.
         errors: error code -> number of verdicts, the most frequent first.
         notes: warning -> number of verdicts that have it, or whose parts have it, the most frequent first.
-        calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
-            row took one.
+        calls_per_row: the average number of calls per row, including re-asks and replies from a cache; None
+            if no row took any.
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
         split_rate: the share, 0..1, of the rows with votes whose votes differ; None if there are none.
-        decided_by: of a cascade, which judge and model decided how many rows, the most frequent first.
-        used_documents: of judges that give evidence, how many sentences the document at each position bears
-            out, from 1; documents that were never used are left out.
+        decided_by: for a cascade, how many rows each judge and model decided, the most frequent first.
+        used_documents: for judges that give evidence, how many sentences the document at each position, from
+            1, supports; documents that were never used are left out.
         usage: the total tokens of all verdicts, including re-asks, excluding replies from a cache; None if
             the model reported no usage.
-        n_waiting: rows whose verdicts wait for a batch that is still running.
+        n_waiting: rows whose verdicts are waiting for a batch that is still running.
     """
 
     judge: str
@@ -74,27 +74,27 @@ class Summary(Frozen):
 
     @property
     def evidence_not_found(self) -> int:
-        """Verdicts with a score for which a quote that it needs is in no document."""
+        """Verdicts with a score that needs a quote which is in no document."""
         return self.notes.get("evidence_not_found", 0)
 
     @property
     def logprobs_unusable(self) -> int:
-        """Verdicts whose score was to be weighted, and is the plain one."""
+        """Verdicts whose score should have been weighted but is not."""
         return self.notes.get("logprobs_unusable", 0)
 
     @property
     def not_decided(self) -> int:
-        """Verdicts of the offline judge on responses that it did not find in the sources."""
+        """Verdicts of the offline judge on responses that it could not find in the sources."""
         return self.notes.get("not_decided", 0)
 
     @property
     def shares_unreadable(self) -> int:
-        """Verdicts whose score was to be the mean by stated shares, and is that of the value."""
+        """Verdicts whose score should have been the mean by stated shares but is that of the value."""
         return self.notes.get("shares_unreadable", 0)
 
     @property
     def figures(self) -> dict[Figure, float | None]:
-        """What adapters show of a summary; None where there is nothing to compute it from."""
+        """The figures that adapters show; None if there is nothing to compute one from."""
         lower_bound, upper_bound = self.bounds or (None, None)
         return {
             "mean": self.mean,
@@ -121,7 +121,7 @@ class Tally:
     """Counts verdicts per judge as they arrive, without keeping them.
 
     Args:
-        judges: the names of judges whose summaries come first, in this order, even without a verdict.
+        judges: the names of the judges whose summaries come first, in this order, even without a verdict.
     """
 
     def __init__(self, judges: Iterable[str] = ()) -> None:
@@ -137,7 +137,7 @@ class Tally:
         self._counts[judge].n["waiting"] += n_rows
 
     def summaries(self) -> list[Summary]:
-        """Make one summary per judge so far: first the judges named at the start, then all others by name."""
+        """Make one summary per judge so far: first the judges named at the start, then the others by name."""
         further_judges = sorted(self._counts.keys() - set(self._first_judges))
         judges = [*self._first_judges, *further_judges]
         return [self._counts[judge].summary(judge) for judge in judges]
@@ -149,7 +149,7 @@ def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
     Rows that could not be read belong to no judge: they have a separate summary, whose judge is "".
 
     Raises:
-        TypeError: they are not verdicts, such as the path of a file of them, or one verdict alone.
+        TypeError: they are not verdicts, but for example the path of a file of verdicts, or a single verdict.
     """
     tally = Tally()
     for verdict in verdicts:
@@ -165,10 +165,10 @@ class _Counts:
     """The running counts of one judge."""
 
     total_score: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
-    # Of each further score by its name: the total, and how many there are.
+    # For each further score, by its name: the total, and how many there are.
     scores: dict[str, tuple[Fraction, int]] = field(default_factory=dict[str, tuple[Fraction, int]])
     total_agreement: Fraction = Fraction()
-    # By what is counted: a status, "waiting", a warning, "passed", "calls", "rows_with_calls" and the like.
+    # By what is counted: a status, "waiting", a warning, "passed", "calls", "rows_with_calls" and so on.
     n: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
@@ -187,12 +187,12 @@ class _Counts:
         for name, score in verdict.scores.items():
             total, n_scores = self.scores.get(name, (Fraction(), 0))
             self.scores[name] = (total + Fraction(score), n_scores + 1)
-        # Where nothing is decided, the label only names the range that the score is in.
+        # If nothing is decided, the label only names the range of the score.
         if verdict.label is not None and "not_decided" not in verdict.warnings:
             self.labels[verdict.label] += 1
         if verdict.error is not None:
             self.errors[verdict.error.code] += 1
-        # Rows are counted, however many quotes of one are missing.
+        # Rows are counted, no matter how many of their quotes are missing.
         self.notes.update({*verdict.warnings, *chain.from_iterable(part.warnings for part in verdict.parts)})
         self.n["calls"] += verdict.attempts
         # Blank responses, which need no call, would make the others seem cheaper.
@@ -210,10 +210,10 @@ class _Counts:
             self.usage = (self.usage or Usage()) + verdict.usage
 
     def summary(self, judge: str) -> Summary:
-        """Make the summary of the counts so far, for a judge of that name."""
+        """Make the summary of the counts so far, for the judge with that name."""
         n = self.n
         n_unknown = n["error"] + n["waiting"]
-        # "Not applicable" is an outcome: what lacks a score are errors and rows that wait, each from 0 to 1.
+        # "Not applicable" is an outcome: only errors and waiting rows lack a score, each from 0 to 1.
         n_scorable = n["ok"] + n_unknown
         lowest_mean = _mean(self.total_score, n_scorable)
         highest_mean = _mean(self.total_score + n_unknown, n_scorable)
@@ -244,12 +244,12 @@ class _Counts:
 
 
 def _mean(total: Fraction | int, n: int) -> float | None:
-    """The total divided by the number; None if that is 0."""
+    """Return the total divided by the number; None if that is 0."""
     if n == 0:
         return None
     return float(total / n)
 
 
 def _by_frequency(counts: Counter[str]) -> dict[str, int]:
-    """The counts, the most frequent first, and by name where they are equal."""
+    """Return the counts, the most frequent first, and by name where they are equal."""
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))

@@ -1,4 +1,4 @@
-"""Files of verdicts: written by a run that is counted meanwhile, read back, and continued by another run."""
+"""Files of verdicts: written by a run while it is counted, read back, and continued by another run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_UNREADABLE = 20
 def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
     """Read the verdicts of a file, one JSON object per line; "-" is stdin.
 
-    Of a .parquet file, or a folder of them, the column `verdict` is read, of the oldest file first.
+    From a .parquet file, or a folder of them, the column `verdict` is read, starting with the oldest file.
 
     Yields:
         A verdict per line, or a CaseError (`unreadable_row`) for a line that is not a verdict, such as the
@@ -51,7 +51,7 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
             continue
         n_rows += 1
         try:
-            # Three times as fast as to parse the JSON first, which millions of lines make worth while.
+            # Three times as fast as parsing the JSON first, which is worth it for millions of lines.
             verdict = Verdict.model_validate_json(line)
         except (ValidationError, UnicodeEncodeError):
             row = parse_row(line, f"line {number}")
@@ -61,7 +61,7 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
 
 
 def _verdict_in_row(row: Mapping[str, Any], number: int) -> Verdict | CaseError:
-    """Make a verdict of what a line has, which other JSON parsers may refuse; an error if it is none."""
+    """Make a verdict from a line, which other JSON parsers may refuse; an error if it is not a verdict."""
     try:
         return Verdict.model_validate(row)
     except ValidationError as error:
@@ -83,15 +83,15 @@ def _verdicts_in_table(path: str | Path) -> Iterator[Verdict | CaseError]:
 
 
 def _not_a_verdict(number: int, error: ValidationError) -> CaseError:
-    """Make the error of the row of that number, from what is wrong with it."""
+    """Make the error of the row with that number, from what is wrong with it."""
     return CaseError("unreadable_row", f"row {number}: not a verdict ({first_fault(error)})", f"row {number}")
 
 
 class ResumeError(GroundjudgeError):
-    """A run cannot be resumed, or cannot begin in a file that holds something; the file is unchanged."""
+    """A run cannot be resumed, or cannot start in a file that is not empty; the file is unchanged."""
 
     codes: ClassVar[Mapping[str, str]] = {
-        "exists": "The file holds something. Continue it with `--resume`, or replace it with `--overwrite`.",
+        "exists": "The file is not empty. Continue it with `--resume`, or replace it with `--overwrite`.",
         "in_use": "Another command is writing to the file. Wait for it, or choose another `--out`.",
         "no_verdict": "A line is not a verdict. Choose another `--out`, or replace it with `--overwrite`.",
         "other_model": "The verdicts come from another model, other settings or another library version. "
@@ -103,7 +103,7 @@ class ResumeError(GroundjudgeError):
 class PreviousVerdicts:
     """The verdicts of a previous run with status ok or not_applicable, for `run` to reuse.
 
-    They stay in the file; memory holds the key and the offset of each.
+    They stay in the file; only the key and the offset of each are in memory.
     """
 
     def __init__(self, lines: BinaryIO, offsets: dict[str, int]) -> None:
@@ -131,7 +131,7 @@ class PreviousVerdicts:
 
     @property
     def n_unused(self) -> int:
-        """How many were not, because their cases were removed or changed."""
+        """How many verdicts were not reused, because their cases were removed or changed."""
         return len(self._offsets) - len(self._used_keys)
 
 
@@ -140,8 +140,8 @@ class Output(NamedTuple):
 
     Attributes:
         file: the file of verdicts, or stdout; None: verdicts are not written.
-        previous: the verdicts that it holds and that the run continues; None for a run from the start.
-        is_replaced: whether what it holds is replaced at the first verdict.
+        previous: the verdicts in it that the run continues; None for a run from the start.
+        is_replaced: whether its contents are replaced at the first verdict.
     """
 
     file: BinaryIO | None
@@ -153,20 +153,20 @@ class Output(NamedTuple):
 def open_output(
     out: str | None, judges: Iterable[AnyJudge], *, resume: bool = False, overwrite: bool = False
 ) -> Generator[Output, None, None]:
-    """Open what a run writes to before anything is judged, and keep others from it until the end (`locked`).
+    """Open what a run writes to before anything is judged, and lock it until the end.
 
-    What a file holds stays until there is a first verdict. A new file that is still empty after an error is
-    removed.
+    A file keeps its contents until there is a first verdict. A new file that is still empty after an error
+    is removed.
 
     Args:
         out: a path; "-" is stdout; None: nothing is written.
         judges: who judges.
-        resume: continue a file that holds verdicts.
-        overwrite: replace a file that holds something.
+        resume: whether to continue a file that contains verdicts.
+        overwrite: whether to replace a file that is not empty.
 
     Raises:
-        ResumeError: `in_use`: another run is writing to the file; `exists`: it holds something, and neither
-            `resume` nor `overwrite` says what becomes of it; the others as for `resumed`.
+        ResumeError: `in_use`: another run is writing to the file; `exists`: it is not empty, and neither
+            `resume` nor `overwrite` is set; the others as for `resumed`.
         OSError: it cannot be opened, or its folder cannot be written to.
     """
     if out is None:
@@ -185,7 +185,7 @@ def open_output(
         is_resumed = has_verdicts and resume
         previous_run = resume_verdict_file(path, judges) if is_resumed else nullcontext()
         try:
-            # Without a buffer, which would be written once more when the file is closed.
+            # Without a buffer, which would be written again when the file is closed.
             with previous_run as previous, open(path, "ab", buffering=0, opener=private_opener) as file:
                 yield Output(file, previous, is_replaced=has_verdicts and not resume)
         except BaseException:
@@ -212,18 +212,18 @@ def resume_verdict_file(path: Path, judges: Iterable[AnyJudge]) -> Generator[Pre
     """
     judge_by_name = {judge.name: judge for judge in judges}
     offsets: dict[str, int] = {}
-    # Opened for writing: a file that may not be written to is an error, and is not replaced.
+    # Opened for writing, so that an unwritable file is an error and is not replaced.
     with replace_file(path) as new_file, path.open("r+b") as lines:
         for number, line in enumerate(lines, 1):
             verdict = _parse_verdict(line, f"{path}, line {number}")
-            if verdict is None:  # a run that was killed while it wrote
+            if verdict is None:  # a run that was killed while writing
                 continue
             judge = judge_by_name.get(verdict.judge)
             if verdict.error and (judge or not verdict.judge or verdict.error.code == "unknown_judge"):
-                continue  # this run meets it again
+                continue  # this run encounters it again
             if judge:
                 _check_identity(verdict, judge, path)
-                offsets[str(verdict.key)] = new_file.tell()  # of two, the newer
+                offsets[str(verdict.key)] = new_file.tell()  # the newer one of two
             new_file.write(line.rstrip(b"\n") + b"\n")
     with path.open("rb") as lines:
         yield PreviousVerdicts(lines, offsets)
@@ -256,19 +256,19 @@ def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
         code = "other_prompt"
         difference = f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     message = (
-        f"{path} holds verdicts of {verdict.signature}, but this run uses {difference}: "
+        f"{path} contains verdicts of {verdict.signature}, but this run uses {difference}: "
         "choose another --out, or replace the file with --overwrite"
     )
     raise ResumeError(code, message, str(path))
 
 
 def _difference(verdict: Verdict, judge: AnyJudge) -> str:
-    """Say in what a judge with the same prompt differs, as far as a verdict tells."""
+    """Say how a judge with the same prompt differs, as far as a verdict shows."""
     if verdict.library != __version__:
         return f"groundjudge {__version__}"
     if verdict.model == judge.model_name:
         return "other settings of the same model, such as another threshold, other parameters or votes"
-    # An endpoint may give a model a longer name, as that of the day on which it was made.
+    # An endpoint may return a longer model name, such as one with the date of the release.
     return f"another model, or other settings of {judge.model_name}"
 
 
@@ -301,7 +301,7 @@ class RunTotals:
     stopped: GroundjudgeError | None = None
 
     def add(self, verdict: Verdict) -> bool:
-        """Count one more verdict; returns whether it is not from the previous run."""
+        """Count a verdict; return whether it is new, not from the previous run."""
         is_new = self.previous is None or verdict.key not in self.previous
         if is_new:
             self.n_new += 1
@@ -327,14 +327,14 @@ def write_verdicts(
     totals: RunTotals,
     progress: AbstractContextManager[Callable[[], object]],
 ) -> None:
-    """Write each new verdict as it comes, and count all of them.
+    """Write each new verdict as it arrives, and count all of them.
 
     Args:
-        run_verdicts: the verdicts, those of `totals.previous` among them; they are closed at the end.
+        run_verdicts: the verdicts, including those of `totals.previous`; they are closed at the end.
         output: what they are written to (see `open_output`).
-        totals: counts the verdicts, and says why the run ended early if it did.
-        progress: shows how far the run is: entered when there is a first verdict; the function that it gives
-            is called after each verdict.
+        totals: counts the verdicts, and says why the run ended early, if it did.
+        progress: shows the progress: entered at the first verdict; the function that it returns is called
+            after each verdict.
 
     Raises:
         ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
@@ -361,24 +361,24 @@ def write_verdicts(
 
 
 def _until_interrupted(verdicts: Iterator[Verdict]) -> Generator[Verdict]:
-    """Yield the verdicts until an interrupt (Ctrl-C), which ends the waiting for one, not the work on one.
+    """Yield the verdicts until an interrupt (Ctrl-C), which ends waiting for a verdict, not work on one.
 
-    In the middle of that work an interrupt could leave half a line, and pydantic makes another error of
-    what is raised while it writes JSON. A second interrupt ends that work, too.
+    During that work, an interrupt could leave half a line, and pydantic would turn it into another error
+    while it writes JSON. A second interrupt ends that work, too.
 
     Raises:
         KeyboardInterrupt: the run was interrupted.
     """
     can_handle = threading.current_thread() is threading.main_thread()
     if not can_handle or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield from verdicts  # the program has its own way with interrupts
+        yield from verdicts  # the program handles interrupts itself
         return
 
-    is_waiting = True  # for a verdict, and not at work on one
+    is_waiting = True  # for a verdict, rather than working on one
     is_interrupted = False
 
     def interrupt(_signal: int, _frame: object) -> None:
-        """End the waiting at once; at work, only remember the first interrupt."""
+        """End waiting at once; during work, only remember the first interrupt."""
         nonlocal is_interrupted
         if is_waiting or is_interrupted:
             raise KeyboardInterrupt
@@ -400,7 +400,7 @@ def _write_line(verdict: Verdict, file: BinaryIO) -> None:
     """Write a verdict at once and as a whole line."""
     line = memoryview(json_line(verdict.model_dump_json(), file))
     try:
-        while line:  # a disk that is nearly full takes a part of it
+        while line:  # a nearly full disk accepts only part of it
             n_written = file.write(line)
             line = line[n_written:]
         file.flush()
