@@ -490,7 +490,7 @@ def test_summary_takes_whatever_evaluator_takes() -> None:
         rows = local(returning(ANSWER), (QUESTION, None), evaluators=[evaluator(judge, model=model)])
         assert figures_of("groundedness", rows, judge)["mean"].score == 1
         assert summary(judge).__name__ == "groundedness_summary"
-    with pytest.raises(PromptError, match=r"no judge '.*nowhere\.prompty', and no file"):
+    with pytest.raises(PromptError, match=r"no judge '.*nowhere\.prompty' and no file"):
         summary(ROOT / "nowhere.prompty")
 
 

@@ -102,7 +102,7 @@ def test_labels_of_a_drawn_sample_are_refused_without_it() -> None:
     verdicts, labels = population(60)
     sample = draw(verdicts, 20)
     labels_of_draw = Labels(labels.by_case, samples=dict.fromkeys(sample.ids, sample.id))
-    with pytest.raises(LabelError, match=r"no_sample.*give the `sample`"):
+    with pytest.raises(LabelError, match=r"no_sample.*pass the `sample`"):
         agree(verdicts, labels_of_draw)
 
 

@@ -95,7 +95,7 @@ BAD_SCALES: list[Any] = [
     ),
     pytest.param({"...": 1, "no": 0}, "differ in their words", id="a label without words"),
     pytest.param({True: 1, False: 0}, "YAML reads true and false as booleans", id="a boolean"),
-    pytest.param({None: 1, "no": 0}, "null and ~ as nothing", id="None"),
+    pytest.param({None: 1, "no": 0}, "null and ~ as null", id="None"),
     pytest.param({1: 1, "1": 0, "b": 0.5}, "and 1 as a number", id="a number and its text"),
     pytest.param({"good": 5, "bad": 1}, "less than or equal to 1", id="a score above 1"),
     pytest.param({"good": float("nan"), "bad": 0}, "finite", id="NaN"),
