@@ -155,7 +155,7 @@ def test_file_contains_the_reply_as_json(path: Path) -> None:
     judge_on(NamedModel(GOOD), path).judge(ROW)
     ((_, text),) = entries(path)
     assert "größer" in text
-    other_fields = {
+    other_fields: dict[str, object] = {
         "finish_reason": "stop",
         "model": "m-2024",
         "refusal": None,
