@@ -243,7 +243,9 @@ def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge
     [
         pytest.param({"temperatur": 0.5}, "'temperatur', did you mean 'temperature'?", id="misspelt"),
         pytest.param(
-            {"min_p": 0.1}, "what only some endpoints know belongs in `extra_body`", id="of an endpoint"
+            {"min_p": 0.1},
+            "parameters that only some endpoints know belong in `extra_body`",
+            id="of an endpoint",
         ),
     ],
 )

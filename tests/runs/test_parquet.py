@@ -215,4 +215,4 @@ def test_text_that_is_not_a_verdict_is_a_row_of_its_own(tmp_path: Path) -> None:
 def test_parquet_cannot_be_piped() -> None:
     process = run_command("run", "-", "--format", "parquet", "--model", "offline", input="")
     assert process.returncode == 2
-    assert "stdin: Parquet is read from a file, not from a pipe" in process.stderr
+    assert "stdin: Parquet must be a file, not a pipe" in process.stderr
