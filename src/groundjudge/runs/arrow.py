@@ -138,8 +138,8 @@ def judge_batches(
 
     Raises:
         TypeError, ValueError: as for `run`; ValueError if a column to keep is missing or has the name of an
-        output column, or if a column that is read appears twice; TypeError for a table instead of record
-        batches.
+            output column, or if a column that is read appears twice; TypeError for a table instead of
+            record batches.
         ModelError: as for `run`, no further row can be judged; it is raised after the finished verdicts.
             `bad_cache` if the ledger cannot be used.
     """
