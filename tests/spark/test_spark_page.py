@@ -14,7 +14,7 @@ from standin_openai import StandIn
 pytest_plugins = ["local_spark"]
 
 PAGE = ROOT / "docs" / "spark.md"
-NOT_INSTALLED = ("polars", "ray", "dask", "daft")
+NOT_INSTALLED = ("polars", "ray", "dask")
 """Engines that the tests do without."""
 
 
