@@ -17,7 +17,6 @@ ANY_COLUMN = ("query", "context", "response")
 TELLING_ORDER = (*ANY_COLUMN, *(name for name in ALIASES if name not in ANY_COLUMN))
 """The order in which fields are identified: a query asks, the context is long, the rest is left."""
 
-
 JSON_END = '"}] \n'
 """What may follow a question in JSON."""
 
@@ -66,7 +65,9 @@ def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
             choices.append(f"{field} may be {name_list(column.path for column in candidates)}")
     assignments = [f"{field}={paths.get(field, 'PATH')}" for field in missing]
     option = f"--fields {','.join(assignments)}"
-    return f"{option} ({'; '.join(choices)})" if choices else option
+    if choices:
+        option += f" ({'; '.join(choices)})"
+    return option
 
 
 def _columns(value: object, path: str = "") -> Iterator[Column]:
@@ -87,9 +88,13 @@ def _columns(value: object, path: str = "") -> Iterator[Column]:
     named = [field_of(part) for part in parts if field_of(part) is not None]
     # An answer among the expected values is the expected one, too.
     is_expected = "reference" in named or SIDES["reference_outputs"] in map(SIDES.get, parts)
-    field = "reference" if is_expected else (named or [None])[-1]
+    field: str | None = None
     if is_mapping(value):
         field = "response"  # a completion
+    elif is_expected:
+        field = "reference"
+    elif named:
+        field = named[-1]
     yield Column(path, value, field, _words(path))
 
 
