@@ -538,7 +538,7 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
     # An ordered run may judge ahead of the next verdict, but only up to a limit if the caller is slow.
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     slots = asyncio.Semaphore(concurrency)
-    running = set[asyncio.Task[T | None]]()
+    open_tasks = set[asyncio.Task[Any]]()  # those not yet taken from the queue below
     ends: list[BaseException] = []  # what ended the run; the first counts
     # The tasks whose outputs come next: in the order of the rows, or as they finish.
     due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
@@ -554,7 +554,7 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
             reading.cancel()
             # After the last call of a budget, requests in flight are completed.
             if getattr(end, "code", None) != "budget":
-                _cancel_all(running)
+                _cancel_all(open_tasks)
             return None
         return output(number, verdict)
 
@@ -567,8 +567,7 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
             number += 1
             for job in make_jobs(row, number):
                 task = asyncio.create_task(work(number, job))
-                running.add(task)
-                task.add_done_callback(running.discard)
+                open_tasks.add(task)
                 if ordered:
                     due.put_nowait(task)
                 else:
@@ -577,12 +576,14 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
                 await room.acquire()
 
     reading = asyncio.create_task(read_rows())
-    reading.add_done_callback(due.put_nowait)  # wakes the loop below, which must see the end as well
+    open_tasks.add(reading)
+    reading.add_done_callback(due.put_nowait)
     try:
-        while running or not (reading.done() and due.empty()):
+        while open_tasks:
             task = await due.get()
             if not task.done():
                 await asyncio.wait([task])
+            open_tasks.remove(task)
             if task is reading or task.cancelled():
                 continue
             result = task.result()
@@ -593,8 +594,8 @@ async def _outputs(  # noqa: PLR0913, PLR0915  what a run is made of
             raise ends[0]
         await reading  # raises what reading the rows raised
     finally:
-        _cancel_all([reading, *running])
-        await asyncio.gather(reading, *running, return_exceptions=True)
+        _cancel_all(open_tasks)
+        await asyncio.gather(*open_tasks, return_exceptions=True)
 
 
 def _cancel_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
