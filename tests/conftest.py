@@ -93,9 +93,3 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Spare each worker further collections, by pytest and Python: pytest has just made one."""
     gc.freeze()
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Three workers for two cores: a third of the tests' time they wait for servers and processes."""
-    cores = os.cpu_count() or 1
-    return cores + cores // 2

@@ -80,6 +80,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.soak
 def test_core_judges_and_runs_without_any_extra(results: dict[str, list[Any]]) -> None:
     assert results["Python"] == ["error", "no_verdict"]
 

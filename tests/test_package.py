@@ -48,6 +48,7 @@ def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter_and_the_examp
     assert "](docs/" not in readme  # PyPI would not find it
 
 
+@pytest.mark.soak
 def test_importing_loads_no_framework_and_no_client_and_help_does_not_either() -> None:
     program = f"""
 import sys, groundjudge

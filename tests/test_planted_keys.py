@@ -219,6 +219,7 @@ def echoing(body: Mapping[str, Any]) -> LineAnswer:
     return answers[number_of(body)]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("model", "variable", "value"), PROVIDERS)
 def test_no_key_in_what_batch_commands_print_and_write(  # noqa: PLR0913, PLR0917  fixtures
     model: str,

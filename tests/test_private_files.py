@@ -212,6 +212,7 @@ def test_only_one_of_many_has_a_lock_that_is_taken_and_removed_all_the_time(tmp_
     assert not names_in(tmp_path)
 
 
+@pytest.mark.soak
 def test_what_a_killed_process_leaves_locks_nothing(tmp_path: Path) -> None:
     program = """
 import os, signal, sys
@@ -232,6 +233,7 @@ with lock_file(path, ValueError()), replace_file(path) as file:
     assert (name.startswith(".file."), name.endswith(".part")) == (True, True)
 
 
+@pytest.mark.soak
 def test_a_folder_that_cannot_be_written_to_is_named() -> None:
     program = """
 import os, sys

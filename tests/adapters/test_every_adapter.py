@@ -563,6 +563,7 @@ FRAMEWORKS = {
 }
 
 
+@pytest.mark.soak
 def test_missing_framework_is_named_with_its_extra() -> None:
     _, printed, _ = run_program(
         "import sys, importlib\n"

@@ -149,7 +149,7 @@ def test_a_row_whose_run_cannot_be_found_is_refused_before_anything_is_made(
     assert not [request for request in server.requests if request.method == "POST"]
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 422, 500])
+@pytest.mark.parametrize("status", [401, 403, 404, 422, pytest.param(500, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("end", ["/annotation-queues", "/items"])
 def test_a_refusal_is_one_line_and_leaves_no_queue(server: StandIn, status: int, end: str) -> None:
     sample = draw(VERDICTS, 10)

@@ -42,6 +42,7 @@ def test_a_run_is_submitted_and_collected(batches: Any, model: str) -> None:
     assert len(run.server.batches) == 3
 
 
+@pytest.mark.soak
 def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> None:
     run: BatchCommands = batches(4, at_most=2)
     run.submit()

@@ -78,6 +78,7 @@ def rows_asked(run: BatchCommands) -> list[int]:
     return sorted(numbers)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("at_most", [pytest.param(50, id="one batch"), pytest.param(2, id="two batches")])
 @pytest.mark.parametrize("model", PROVIDERS)
 def test_batch_of_a_reasoning_model_is_answered(batches: Any, model: str, at_most: int) -> None:
@@ -97,6 +98,7 @@ def test_batch_of_a_reasoning_model_is_answered(batches: Any, model: str, at_mos
     assert "results that match no request" not in collected.output
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("model", PROVIDERS)
 def test_without_the_first_request_all_of_a_batch_is_refused(batches: Any, model: str) -> None:
     run = reasoning_run(batches, model)
@@ -109,6 +111,7 @@ def test_without_the_first_request_all_of_a_batch_is_refused(batches: Any, model
     assert (again.exit_code, run.results()) == (0, ALL)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("model", "refused"),
     [
@@ -154,6 +157,7 @@ def test_reply_that_came_online_is_read_again(reply: Reply) -> None:
     assert read_result(first.model_dump_json()) == ("r", reply)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("answer", "finish", "n_online"),
     [
@@ -181,6 +185,7 @@ def test_first_reply_is_its_rows_answer_whatever_it_says(
         assert body.keys() == TAKEN[OPENAI]
 
 
+@pytest.mark.soak
 def test_requests_with_further_parameters_are_asked_first_too(batches: Any) -> None:
     run = reasoning_run(batches)
     text = Path(str(load_rubric("groundedness").prompt.path)).read_text()
@@ -201,6 +206,7 @@ def test_requests_with_further_parameters_are_asked_first_too(batches: Any) -> N
         assert not {"temperature", "top_p", "max_tokens"} & body.keys()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("votes", "counts", "models"),
     [
@@ -256,6 +262,7 @@ def test_rows_that_are_rejected_for_their_text_do_not_say_what_is_refused(
     assert "This content was flagged" in str(run.verdicts()[0].error)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("answer", "n_calls", "text"),
     [
@@ -287,6 +294,7 @@ def first_file_exists(run: BatchCommands) -> bool:
     return run.folder.joinpath("v.jsonl.batch", "first.jsonl").exists()
 
 
+@pytest.mark.soak
 def test_refusals_are_known_to_later_batches(batches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run = reasoning_run(batches, answers={2: Unanswered("expired")})
     run.submit()
@@ -302,6 +310,7 @@ def test_refusals_are_known_to_later_batches(batches: Any, monkeypatch: pytest.M
         assert body.keys() == TAKEN[OPENAI]
 
 
+@pytest.mark.soak
 def test_first_request_is_asked_once_though_its_file_was_changed(batches: Any) -> None:
     run = reasoning_run(batches, answers={0: GOOD.replace("says so", "says\u2028so")})
     run.server.fail("upload", Status(400, "no"))

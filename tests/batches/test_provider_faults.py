@@ -78,6 +78,7 @@ def test_equal_rows_share_a_request_and_rows_without_one_are_counted(batches: An
     assert counts in run.submit().output
 
 
+@pytest.mark.soak
 @both
 @pytest.mark.parametrize(
     ("answer", "takes_effect"),
@@ -292,6 +293,7 @@ def test_what_came_once_stays(batches: Any) -> None:
 # --- limits of enqueued tokens ----------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @both
 @pytest.mark.parametrize(
     ("limit", "n_parts", "wait"),
@@ -358,6 +360,7 @@ def test_cancel_sends_nothing_more(batches: Any, model: str) -> None:
 # --- batches that are refused -----------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "n_refused", [pytest.param(1, id="once"), pytest.param(5, marks=soak, id="five times")]
 )
@@ -416,6 +419,7 @@ def test_the_reason_stands_once_in_the_verdict(
 # --- batches that are unknown -----------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @both
 def test_a_batch_that_the_provider_no_longer_knows_blocks_no_other(batches: Any, model: str) -> None:
     run = submit_run(batches, model, n_rows=6, at_most=2)

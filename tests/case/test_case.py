@@ -314,6 +314,7 @@ def test_lone_surrogates_are_replaced(row: dict[str, Any]) -> None:
     assert "a�." in Case.from_mapping(row).model_dump_json()  # a lone surrogate would raise here
 
 
+@pytest.mark.soak
 def test_huge_values_are_read() -> None:
     text = "word " * 400_000
     case = Case.from_mapping({"query": text, "contexts": [text] * 10, "response": [("ai", text)]})

@@ -121,6 +121,7 @@ def test_resumed_run_needs_the_same_bounds(command: Invoke, file_of: FileOf, ser
     assert len(server.requests) == 7
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("finish", ["batch", "online"])
 def test_batches_ask_the_strong_model_in_a_second_round(batches: Any, finish: str) -> None:
     run: BatchCommands = batches(5, script=cheap_answer)

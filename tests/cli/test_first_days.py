@@ -104,6 +104,7 @@ def test_a_prompt_without_a_format_gets_lines_to_paste(command: Invoke) -> None:
     assert f"\n{lines}" in result.stderr
 
 
+@pytest.mark.soak
 def test_a_notice_on_a_prompt_is_one_line(tmp_path: Path) -> None:
     front_matter = "id: 1\nreply: {format: plain}\nscale: {worst: 1, best: 5}"
     (tmp_path / "mine.md").write_text(f"---\n{front_matter}\n---\nRate {{{{response}}}}")
@@ -116,6 +117,7 @@ def test_a_notice_on_a_prompt_is_one_line(tmp_path: Path) -> None:
 NAMES = sorted(name for group in COMMANDS.values() for name in group)
 
 
+@pytest.mark.soak
 def test_help_has_every_command_in_a_group_those_of_a_first_day_first() -> None:
     lines = run_command("--help").stdout.splitlines()
     titles = [line for line in lines if re.fullmatch(r"[A-Z][\w ]+:", line)]

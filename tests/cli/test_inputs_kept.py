@@ -127,6 +127,7 @@ def test_an_input_or_output_that_the_shell_opened_is_the_same_file_too(
     assert contents(folder) == before
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "arguments",
     [

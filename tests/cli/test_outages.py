@@ -17,6 +17,7 @@ from groundjudge.models import pacing
 RUN = ("--judge", "groundedness", "--model", "m", "--concurrency", "4", "--out", "out.jsonl")
 
 
+@pytest.mark.soak
 def test_a_closed_port_stops_the_command_and_keeps_what_is_there(
     command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_terminal_says_that_the_run_waits(thirty: Path) -> None:
     assert [verdict.status for verdict in verdicts_in(Path("out.jsonl").read_text())] == ["ok"] * 30
 
 
+@pytest.mark.soak
 def test_without_a_terminal_waiting_is_a_line_of_stderr(
     command: Invoke, thirty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

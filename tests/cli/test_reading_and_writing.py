@@ -38,6 +38,7 @@ def text_of(rows: list[dict[str, str]], suffix: str) -> str:
 SUFFIXES = ["jsonl", "json", "csv", "tsv"]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("suffix", "encoding"),
     [("jsonl", "cp1252"), ("json", "utf-16"), ("csv", "utf-16"), ("tsv", "utf-8-sig")],
@@ -85,6 +86,7 @@ def files(command: Invoke) -> None:
     assert command("run", "c.jsonl", *RUN, "--out", "v.jsonl").exit_code == 0
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("files")
 def test_every_command_checks_the_encoding_of_its_rows(command: Invoke) -> None:
     for line in (
@@ -164,6 +166,7 @@ def test_o_is_short_for_out_and_a_full_disk_is_a_line_that_names_the_file(
     assert result.stderr.startswith("groundjudge: ")
 
 
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_terminal_shows_the_table_and_a_bar_and_lines_only_if_asked(
     file_of: FileOf, tmp_path: Path

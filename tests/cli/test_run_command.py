@@ -117,6 +117,7 @@ def test_of_stdin_all_judges_are_asked(invoke: Invoke) -> None:
 
 
 # Each process takes a second: each way to close and each kind of command once.
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("line", "closed"),
     [
@@ -313,6 +314,7 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: FileOf, column
         assert text in result.stderr
 
 
+@pytest.mark.soak
 def test_the_command_itself_in_any_locale_before_a_reader_that_goes(file_of: FileOf) -> None:
     path = file_of(*[{**ROW, "id": "Größe"}] * 300)
     command = " ".join([*COMMAND, "run", str(path), "--judge", "groundedness", "--model", "offline"])

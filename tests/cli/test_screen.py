@@ -244,6 +244,7 @@ def test_no_command_steers_a_real_terminal_not_even_with_json() -> None:
         assert "1b[2J" in text
 
 
+@pytest.mark.soak
 def test_wrong_arguments_do_not_steer_a_real_terminal() -> None:
     status, output = on_a_terminal("run", f"--{HOSTILE}")
     assert status == 2

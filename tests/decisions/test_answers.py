@@ -364,6 +364,7 @@ def check_hostile_replies(first: int, n_replies: int) -> None:
     assert n_read > n_replies / 10  # otherwise nothing was tested
 
 
+@pytest.mark.soak
 def test_hostile_servers_get_no_number_but_the_one_they_state() -> None:
     check_hostile_replies(0, 3000)
 

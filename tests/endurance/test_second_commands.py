@@ -74,6 +74,7 @@ def other_files(out: Path) -> set[str]:
     return {name for name in names if not temporary_name.fullmatch(name)}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("way", "content", "stride"),
     [
@@ -109,6 +110,7 @@ def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of t
     assert n_killed >= 1
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("first", "second", "stride"),
     [

@@ -167,6 +167,7 @@ def test_each_folded_character_has_its_place(text: str) -> None:
             assert character in fold(text[places[index]]).text
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", [" ", "\n", "'", '",\n', "...", "a ", "a-\n", "a-", "- \n", "ß", "٢"])
 def test_time_for_long_quotes_and_sources_is_linear(piece: str) -> None:
@@ -177,6 +178,7 @@ def test_time_for_long_quotes_and_sources_is_linear(piece: str) -> None:
     assert process_time() - started < 2.5
 
 
+@pytest.mark.soak
 def test_many_quotes_are_found_in_a_long_document() -> None:
     quotes = [f"In room {n} there are {n + 7} chairs." for n in range(3000)]
     content = " ".join(quotes)

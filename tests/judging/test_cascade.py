@@ -327,6 +327,7 @@ def test_each_vote_has_its_own_cost_and_the_verdict_has_them_all() -> None:
     assert [vote.label for vote in verdict.votes] == ["incomplete", "incorrect"]
 
 
+@pytest.mark.soak
 @given(st.lists(st.sampled_from([5, 4, 2, 1, 3, DOWN]), min_size=1, max_size=12))
 def test_calls_are_one_a_row_and_one_for_each_that_is_handed_on(answers: list[object]) -> None:
     judge = cascade([judge_of(*answers), judge_of(2, name="strong")], until=BOUNDS)

@@ -17,6 +17,7 @@ from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Format, Plain, Reading
 from groundjudge.replies.format import NO_EXPECTATION, Expectation
+from groundjudge.rubric.complaint import REST
 from groundjudge.types import Judge, Rubric
 
 PROMPT = Prompt.parse(
@@ -54,7 +55,10 @@ def check_follow_up(rubric: Rubric, complaint: str) -> None:
     )
     wrong = rf"(?:{'|'.join(CLAUSES)})(?:{scale_clause})?"
     whole = rf"Your last reply could not be read: {wrong}\. {again}(?:{about}Q(?:\nQ)*)?"
-    assert re.fullmatch(whole, FENCED.sub("Q", complaint)), complaint
+    lacks_lines = (
+        r"Your last reply is not complete: it has no line for sentence \d+(?:, \d+)*\. " + re.escape(REST)
+    )
+    assert re.fullmatch(f"{whole}|{lacks_lines}", FENCED.sub("Q", complaint)), complaint
 
 
 FRAMES = [*PLACED.values(), passage("RECALL_Formula: {}"), block("{}", sentence="It is open."), "{}"]

@@ -270,11 +270,13 @@ def printed_by(code: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 
+@pytest.mark.soak
 def test_importing_the_command_line_and_the_report_imports_no_statistics_library() -> None:
     code = "import sys, groundjudge.cli.app, groundjudge.report.page; print(*sys.modules)"
     assert not {"numpy", "scipy", "sklearn"} & {*printed_by(code).split()}
 
 
+@pytest.mark.soak
 def test_missing_statistics_library_raises_an_error_that_names_the_extra() -> None:
     code = """
 import sys

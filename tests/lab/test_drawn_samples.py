@@ -47,6 +47,7 @@ def test_a_sample_of_all_rows_gives_the_figures_of_all_rows() -> None:
     assert dict(of_sample.guess) == pytest.approx(dict(of_all.guess))
 
 
+@pytest.mark.soak
 def test_rows_count_by_one_over_their_probability_everywhere() -> None:
     verdicts, labels = population(200)
     sample = draw(verdicts, 60)

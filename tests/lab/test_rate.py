@@ -69,6 +69,7 @@ def test_where_all_rows_are_labelled_the_rate_is_exact() -> None:
     assert (true_rate.value, true_rate.low, true_rate.high) == pytest.approx((0.7, 0.7, 0.7))
 
 
+@pytest.mark.soak
 def test_the_interval_holds_the_rate_where_the_judges_own_does_not() -> None:
     verdicts = make_verdicts()
     n_holding = 0

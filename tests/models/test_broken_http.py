@@ -63,6 +63,7 @@ def test_a_response_that_is_cut_off_is_a_lost_connection(raw: bytes) -> None:
     assert outcome_of(raw) == "connection"
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "raw",
     [

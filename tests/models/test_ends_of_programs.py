@@ -157,6 +157,7 @@ asyncio.new_event_loop().run_until_complete(main())
         assert run_quietly(code, server.url) == (0, "timeout\n", "")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("code", "n_times"),
     [

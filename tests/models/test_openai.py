@@ -557,6 +557,7 @@ def test_an_async_client_of_a_loop_that_has_ended_says_why_it_fails_in_another()
         gc.collect()
 
 
+@pytest.mark.soak
 async def test_sync_client_serves_many_async_calls_concurrently() -> None:
     n_calls = 64  # more than asyncio's default thread pool has threads
     all_in_flight = threading.Barrier(n_calls)
@@ -609,6 +610,7 @@ def test_each_loop_has_one_transport_which_is_closed_with_it(built: list[Counted
             assert [transport.is_closed for transport in built] == [True] * number
 
 
+@pytest.mark.soak
 def test_many_loops_in_many_threads_get_their_own_replies() -> None:
     with StandIn(lambda body: body["messages"][0]["content"], latency=0.02) as server:
         model = model_at(server)
@@ -634,6 +636,7 @@ async def test_garbage_collected_model_closes_its_transport_in_the_running_loop(
             await asyncio.sleep(0)
 
 
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_loop_closed_without_shutdown_causes_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     gc.collect()  # what earlier tests left is not this one's

@@ -254,6 +254,7 @@ def test_no_call_about_batches_follows_a_redirect(
     assert (len(endpoint.seen), elsewhere.seen) == (1, [])
 
 
+@pytest.mark.soak
 def test_results_of_a_batch_are_fetched_from_the_endpoint_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anthropic's API names the address of the results, which the client sends the key to."""
     elsewhere = Pointing()

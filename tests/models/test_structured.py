@@ -172,6 +172,7 @@ def test_refused_parameter_beside_the_schema_is_left_out_alone() -> None:
     assert ["temperature" in body for body in server.bodies] == [True, False, False]
 
 
+@pytest.mark.soak
 def test_concurrent_refusals_of_the_schema_all_try_json_object() -> None:
     """Later refusals of the schema arrive when the endpoint is known to take json_object."""
     script = refusing_after_prose({SCHEMA: NO_SCHEMA})

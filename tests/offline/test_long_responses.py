@@ -72,6 +72,7 @@ def test_twice_the_length_takes_twice_the_work(pieces: tuple[str, str]) -> None:
     assert double <= MAX_GROWTH * single
 
 
+@pytest.mark.soak
 def test_twice_the_length_takes_twice_the_memory() -> None:
     pieces = PIECES["sentences that are not"]
     read_repeated(*pieces, 2 * N_TIMES)

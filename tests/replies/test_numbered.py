@@ -351,5 +351,6 @@ def broken_lines(seed: int, count: int) -> list[str]:
     return wrong
 
 
+@pytest.mark.soak
 def test_no_note_that_breaks_its_line_changes_a_number() -> None:
     assert broken_lines(3, 1_000) == []

@@ -280,6 +280,7 @@ def test_reply_of_200_kb_is_read_at_once(kind: str, long: str) -> None:
     assert perf_counter() - started < 5  # each takes 0.4 s at most; quadratic time is minutes
 
 
+@pytest.mark.soak
 def test_label_in_many_brackets_is_folded_at_once() -> None:
     started = perf_counter()
     assert fold_label("(" * 200_000 + "Not_so." + ")" * 200_000) == "not so"

@@ -38,6 +38,7 @@ def errors_by_id(verdicts: list[Verdict]) -> dict[str | None, str]:
     return {verdict.case_id: verdict.error.message for verdict in verdicts if verdict.error}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("cut", "concurrency"),
     [
@@ -62,6 +63,7 @@ def test_a_row_that_is_cut_three_times_while_others_are_answered_is_an_error(
         assert message.endswith(f"({REMEDY_OF_ROW})")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_last_row_that_is_cut_is_waited_for_as_in_an_outage(
     concurrency: int, monkeypatch: pytest.MonkeyPatch

@@ -442,6 +442,7 @@ except SystemExit as status:
     assert run_program(code)[1] == f"{message}\n2\n"
 
 
+@pytest.mark.soak
 def test_importing_the_library_does_not_import_pyarrow() -> None:
     code = "import sys, groundjudge, groundjudge.runs.rows; print('pyarrow' in sys.modules)"
     assert run_program(code) == (0, "False\n", "")

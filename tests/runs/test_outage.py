@@ -97,6 +97,7 @@ def test_a_closed_port_ends_the_run_of_its_judges_though_another_endpoint_answer
     assert {verdict.judge for verdict in verdicts} <= {"alive"}
 
 
+@pytest.mark.soak
 def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
     with StandIn(lambda body: Hang() if number_in(body) == 0 else Cut()) as server:
         judging = run(judge_named("j", at(server.url)), rows(50), concurrency=4, deadline=0.7)
@@ -131,6 +132,7 @@ def test_an_outage_loses_no_row(n_good: int, n_cut: int, concurrency: int, order
     assert len(server.requests) == 60 + n_cut
 
 
+@pytest.mark.soak
 def test_a_server_that_restarts_on_its_port_loses_no_row() -> None:
     messages: list[str] = []
 

@@ -122,6 +122,7 @@ class Counted:
             yield row
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("concurrency", [1, 3, 16])
 def test_ordered_verdicts_are_in_the_order_of_rows_and_judges(concurrency: int) -> None:
     noise = random.Random(7)  # noqa: S311  not a secret
@@ -131,6 +132,7 @@ def test_ordered_verdicts_are_in_the_order_of_rows_and_judges(concurrency: int) 
     assert order == [(str(number), name) for number in range(100) for name in ("a", "b")]
 
 
+@pytest.mark.soak
 async def test_slow_row_pauses_ordered_reading() -> None:
     gate, counter = asyncio.Event(), Counted(1000)
     verdicts = arun(waiting_at_0(gate), counter, concurrency=5, ordered=True)
@@ -281,6 +283,7 @@ def test_interrupted_run_leaves_no_thread(times: int) -> None:
     assert remaining_threads() == []
 
 
+@pytest.mark.soak
 async def test_runs_do_not_disturb_each_other() -> None:
     """In one thread and in several, inside a running loop, with rows of either kind."""
     judge = judge_named("j", Echo(wait=lambda _: 0.001))
@@ -592,6 +595,7 @@ def test_context_variables_reach_the_model() -> None:
     assert traces == ["mine"] * 3
 
 
+@pytest.mark.soak
 def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
     program = (
         "from many_rows import Echo, judge_named, rows\n"

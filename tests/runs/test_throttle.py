@@ -49,6 +49,7 @@ def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callab
     assert verdicts[-1].latency_s > 0.25  # the wait counts; a timer may fire a little early
 
 
+@pytest.mark.soak
 def test_deadline_covers_all_attempts_and_the_verdict_has_their_usage() -> None:
     async def answer(request: Request) -> Reply:
         await asyncio.sleep(0 if len(request.messages) == 1 else FOREVER)
@@ -62,6 +63,7 @@ def test_deadline_covers_all_attempts_and_the_verdict_has_their_usage() -> None:
     assert verdict.latency_s > 0.25
 
 
+@pytest.mark.soak
 def test_deadline_covers_the_retries_of_the_model() -> None:
     with StandIn([Hang()]) as server:
         model = OpenAIModel("m", base_url=server.url, timeout=0.3)
@@ -113,6 +115,7 @@ def test_rate_limits_reduce_concurrency_and_lose_no_row() -> None:
     assert late < 0.35 * (200 + late)  # about one in five is rejected once the concurrency has adapted
 
 
+@pytest.mark.soak
 async def test_concurrency_recovers_after_rate_limits() -> None:
     model, pace = Limited(1), Pace(16)
     request = judge_named("j", print).rubric.ask(next(rows(1)))

@@ -60,6 +60,7 @@ def test_compare_says_what_flips_and_how_many_labels_are_needed(command: Invoke)
     assert "before" not in command("compare", "old.jsonl", "new.jsonl", "--flips", "0").stdout
 
 
+@pytest.mark.soak
 def test_compare_says_where_the_threshold_belongs(command: Invoke) -> None:
     output = command("compare", "old.jsonl", "new.jsonl", "--labels", "l.jsonl", "--flips", "1").stdout
     assert (
@@ -96,6 +97,7 @@ def test_flips_are_drawn_and_the_page_is_blind(command: Invoke) -> None:
     assert command("label", "c.jsonl", "new.jsonl", "--against", "no.jsonl", "--overwrite").exit_code == 2
 
 
+@pytest.mark.soak
 def test_the_report_sets_both_reasons_side_by_side(command: Invoke) -> None:
     result = command("report", "new.jsonl", "--against", "old.jsonl", "--labels", "l.jsonl")
     assert result.exit_code == 0

@@ -208,6 +208,7 @@ def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: s
     assert (result.exit_code, message in " ".join(result.stderr.split())) == (2, True), result.stderr
 
 
+@pytest.mark.soak
 def test_other_figures_take_the_sample_too(command: Invoke) -> None:
     command(*LABEL)
     labels()
@@ -267,7 +268,7 @@ def test_a_queue_in_langsmith_takes_the_place_of_the_page(command: Invoke, langs
     assert (result.exit_code, "the feedback 'grounded' in LangSmith" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("status", [401, 403, 422, 500])
+@pytest.mark.parametrize("status", [401, 403, 422, pytest.param(500, marks=pytest.mark.soak)])
 def test_a_queue_that_is_refused_is_one_line_and_the_page_is_there(
     command: Invoke, langsmith: StandIn, status: int
 ) -> None:

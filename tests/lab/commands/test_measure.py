@@ -177,6 +177,7 @@ user:
 """
 
 
+@pytest.mark.soak
 def test_labels_in_words_need_the_prompt_file_that_declares_them(command: Invoke) -> None:
     write_verdicts("v.jsonl", some_labelled())
     write_rows("l.jsonl", [*some_words(39), {"id": 39, "label": "Contradicted"}])

@@ -148,6 +148,7 @@ def test_spent_budget_can_be_resumed(probe: Callable[..., Any]) -> None:
     assert "caught" in resumed.stdout
 
 
+@pytest.mark.soak
 def test_cache_answers_a_second_probe_but_not_the_second_judging(probe: Callable[..., Any]) -> None:
     first = probe("--cache", "replies.db", "--card", "one.json")
     again = probe("--cache", "replies.db", "--card", "two.json", model="knows_all")

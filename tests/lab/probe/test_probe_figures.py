@@ -182,6 +182,7 @@ def test_edits_that_could_not_be_noticed_are_known(n_cases: int, is_few: bool) -
     assert {(figures.p or 0.0) >= 0.05 for figures in attack_figures} == {is_few}
 
 
+@pytest.mark.soak
 def test_table_has_a_mark_where_p_is_below_5_percent(command: Invoke, file_of: FileOf) -> None:
     judging = ("--judge", "groundedness", "--model", "m", "--cases", file_of(*TEN), "--card", "card.json")
     printed = command("probe", *judging, model=fooled_by(*ATTACKS[:9])).stdout.split()

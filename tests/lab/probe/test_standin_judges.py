@@ -46,6 +46,7 @@ def test_card_says_what_is_out_of_the_models_reach() -> None:
     assert card_of("always_passes").limits == ""
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("name", "caught", "moved", "fooled"),
     [
@@ -60,6 +61,7 @@ def test_judge_that_is_simple_has_simple_shares(
     assert [share(name, family) for family in FAMILIES] == [caught, moved, fooled]
 
 
+@pytest.mark.soak
 def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
     assert share("obeys", "faults") == 1.0
     assert share("obeys", "neutral_edits") == 0.0
@@ -108,6 +110,7 @@ def test_judge_that_guesses_differs_from_its_noise_in_nothing() -> None:
     assert sum(map(differs_from_noise, card.edits)) <= 0.1 * len(card.edits)
 
 
+@pytest.mark.soak
 def test_offline_judge_passes_nothing_wrong_and_is_not_fooled() -> None:
     card = card_of("offline")
     assert (card.unchanged.wrong_failed.value, card.unchanged.flips.value) == (1.0, 0.0)
