@@ -16,7 +16,7 @@ dataset should share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
-from groundjudge.verdict import Verdict, Weighted
+from groundjudge.verdict import Passes, Verdict, Weighted
 
 with requires("groundjudge.adapters.pydantic_evals needs pydantic-evals", "pydantic-evals"):
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
@@ -97,8 +97,8 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
             mine_recall, mine_precision).
         fields: where to find fields with other names, as for `Fields.of`. A path begins with inputs, output,
             expected_output or metadata; a function is called with the EvaluatorContext.
-        threshold: this and what follows are options of `groundjudge.as_judge`. Pass the result of `load` or
-            `load_rubric` as the judge to use the others.
+        threshold: this and what follows are options of `groundjudge.as_judge`. The others define a judge:
+            put them into a prompt file, or pass the result of `load` or `load_rubric` as the judge.
 
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
@@ -119,6 +119,11 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     structured: Structured | None = None
     weighted: Weighted | None = None
     tool_titles: bool | None = None
+    citations: bool | None = None
+    not_applicable: Sequence[float] | None = None
+    passes: Passes | None = None
+    may_be_empty: Sequence[str] | None = None
+    optional: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         self.case_of  # noqa: B018  checked at once
@@ -134,7 +139,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     def loaded_judge(self) -> AnyJudge:
         """The judge with its model and options."""
         options: Any = {}
-        for option in PanelOptions.__annotations__:  # some of them have no field: a file cannot contain them
+        for option in PanelOptions.__annotations__:  # some have no field: see above
             if option in vars(self):
                 options[option] = getattr(self, option)
         return as_judge(self.judge, self.model, **options)
@@ -164,10 +169,10 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         for name, value in super().build_serialization_arguments().items():
             if isinstance(value, Path):
                 arguments[name] = str(value)
-            elif isinstance(value, str | int | float) or is_mapping(value):
-                arguments[name] = value
+            elif name in names and not (isinstance(value, str) or is_mapping(value)):
+                arguments[name] = names[name]
             else:
-                arguments[name] = names.get(name)
+                arguments[name] = value
         return arguments
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:

@@ -53,6 +53,11 @@ OPTIONS: Mapping[str, Any] = {
     "structured": "never",
     "weighted": False,
     "tool_titles": False,
+    "citations": False,
+    "not_applicable": [2],
+    "passes": "score",
+    "may_be_empty": ["query"],
+    "optional": ["query"],
 }
 
 

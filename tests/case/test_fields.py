@@ -503,6 +503,12 @@ LEADS: dict[str, tuple[dict[str, Any], FieldPaths, dict[str, Any]]] = {
         {"query": "inputs.q", "response": "outputs.choices.0.text", "context": "docs"},
         {"response": "At nine.", "context": "d"},
     ),
+    "JSON in a cell": (
+        {"inputs": '{"q": "When?"}', "docs": '[{"text": "d"}]', "response": "r"},
+        {"query": "inputs.q", "context": "docs.0.text"},
+        {"response": "r", "context": "d"},
+    ),
+    "brackets that are no JSON": ({"q": "[1] When?", "query": "When?"}, {"response": "q.0"}, {}),
     "a dot in a key": ({"a.b": {"c": "When?"}}, {"query": "a.b.c"}, {}),
     "only one way leads": ({"a.b": "When?", "a": {"c": 1}}, {"query": "a.b"}, {}),
     "both ways agree": ({"a.b": "When?", "a": {"b": "When?"}}, {"query": "a.b"}, {}),

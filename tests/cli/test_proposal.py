@@ -106,9 +106,19 @@ PROPOSED = [
             },
         },
         ALL,
-        "--fields query=info.request_preview,context=data.spans.1.attributes.mlflow.spanOutputs,"
+        "--fields query=info.request_preview.q,context=data.spans.1.attributes.mlflow.spanOutputs,"
         "response=info.response_preview",
         id="a trace of MLflow",
+    ),
+    pytest.param(
+        {
+            "input": ASKED,
+            "output": ANSWER,
+            "record_json": json.dumps({"calls": [{"rets": [OPEN], "args": {"query": ASKED}}]}),
+        },
+        ("context",),
+        "--fields context=record_json.calls.0.rets",
+        id="a record of TruLens",
     ),
     pytest.param(
         {"inputs.query": ASKED, "inputs.context": OPEN, "inputs.response": ANSWER, "outputs.score": 5.0},

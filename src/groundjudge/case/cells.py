@@ -1,4 +1,4 @@
-"""A list in a string, as in a table cell; it is read the same way in any container."""
+"""JSON in a string, as in a table cell; it is read the same way in any container."""
 
 from __future__ import annotations
 
@@ -42,6 +42,16 @@ def read_object(text: str) -> Mapping[str, Any] | None:
         with suppress(ValueError, RecursionError):
             value = json.loads(text)
     return value if is_mapping(value) else None
+
+
+def opened(value: object) -> Any:  # noqa: ANN401  any value
+    """Return the JSON object or list that a string is; any other value unchanged."""
+    if not isinstance(value, str):
+        return value
+    container = read_object(value)
+    if container is None and value.lstrip().startswith("["):
+        container = _parse(value)
+    return value if container is None else container
 
 
 def read_documents(field: str, text: str) -> object:

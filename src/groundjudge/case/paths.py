@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeAlias
 
+from groundjudge.case.cells import opened
 from groundjudge.case.data import as_data, as_plain, is_absent, is_list, is_mapping
 from groundjudge.errors import CaseError, did_you_mean, name_list
 
@@ -58,7 +59,8 @@ def _values_at(value: object, path: str) -> Iterator[Any]:
 
 
 def _value_under(value: Any, name: str) -> Any:  # noqa: ANN401
-    """Return what a key, an attribute or the number of an item leads to."""
+    """Return what a key, an attribute or the number of an item leads to, also inside JSON in a string."""
+    value = opened(value)
     if hasattr(value, "get"):  # a mapping, or a pandas row, which is not one
         return value.get(name, NOTHING)
     if is_list(value):
@@ -121,6 +123,7 @@ def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
 
     {"a": {"b": 1}, "docs": [{"text": "x"}]} has the paths a.b and docs.0.text.
     """
+    value = opened(value)
     inner_values: Mapping[str, object] = {}
     if is_mapping(value):
         inner_values = value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from groundjudge.case.cells import opened
 from groundjudge.case.content import has_no_content, is_passage
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.case.fields import ALIASES, SIDES, WORD, field_of, holds_text, message_of_completion
@@ -75,6 +76,7 @@ def _columns(value: object, path: str = "") -> Iterator[Column]:
     parts = path.split(".")
     if is_blank(value) or has_no_content(parts[-1]) or "error" in parts:
         return
+    value = opened(value)
     inner_values: Mapping[str, object] = {}
     if is_mapping(value) and message_of_completion(value) is None:
         inner_values = value
