@@ -194,7 +194,7 @@ def _case_of(fields: Fields, state: TaskState, target: Target) -> Mapping[str, A
 
 
 def _query_of(state: TaskState) -> object:
-    """The last thing that the sample's user asked: a text, or a message with an image in it."""
+    """Return the last thing that the sample's user asked: a text, or a message with an image in it."""
     if not isinstance(state.input, str):
         questions = [message for message in state.input if message.role == "user"]
         if questions:
@@ -203,7 +203,7 @@ def _query_of(state: TaskState) -> object:
 
 
 def _response_of(state: TaskState) -> object:
-    """The answer, as a text or a message; None without one."""
+    """Return the answer, as a text or a message; None without one."""
     if not state.output.choices:  # the model failed, or the task has no solver
         return None
     message = state.output.message
@@ -224,7 +224,7 @@ def _text_or_message(message: ChatMessage) -> object:
 
 
 def _result_of(verdict: Verdict, judge: AnyJudge, state: TaskState, *, by_name: bool) -> Score:
-    """The verdict as a score: a mapping with `by_name`, else the headline's number."""
+    """Return the verdict as a score: a mapping with `by_name`, else the headline's number."""
     values: dict[str, float] = {}
     for named_score in judge.scores(verdict):
         # NaN is how Inspect marks what is not scored.

@@ -257,6 +257,11 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
     "in an object in it": ({"results": {"version": 3, "results": [A]}, "config": {}}, None, [A]),
     "beside texts": ({"columns": ["query"], "rows": [A]}, None, [A]),
     "beside an empty one": ({"testCases": [A], "conversationalTestCases": []}, None, [A]),
+    "beside others without a response": (
+        {"prompts": [{"raw": "p"}], "results": {"results": [{"response": "r"}]}},
+        None,
+        [{"response": "r"}],
+    ),
     "named": ({"results": [A], "prompts": [B]}, "prompts", [B]),
     "named by a path": ({"results": {"results": [A]}, "prompts": [B]}, "results.results", [A]),
     "named by the number of an item": ({"runs": [{"rows": [A]}, {"rows": [B]}]}, "runs.1.rows", [B]),

@@ -475,20 +475,22 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
 
 
 def _array_in(data: Mapping[str, Any], name: str, path: str | None) -> Sequence[Any]:
-    """Return the array of rows in an object: the one at the path, or the only one.
+    """Return the array of rows in an object: the one at the path, or the only one that can be meant.
 
     Raises:
         CaseError: `unreadable_file`, if there is none, or several and no path.
     """
     arrays = dict(_find_arrays(data))
+    # Rows have responses, unlike the prompts and tests that an export has next to them.
+    with_responses = [array for array in arrays.values() if _has_response(array[0])]
+    candidates = with_responses or list(arrays.values())
     if path is not None:
         rows = value_at(data, path)
         if is_list(rows):
             return rows
         fault = f"there is no array at {path}, which `rows` names"
-    elif len(arrays) == 1 and not find_keys(data, *ALIASES, "messages"):
-        (rows,) = arrays.values()
-        return rows
+    elif len(candidates) == 1 and not find_keys(data, *ALIASES, "messages"):
+        return candidates[0]
     else:
         fault = f"it is a single object with the keys {name_list(data) or 'none'}"
     remedy = (
@@ -508,6 +510,10 @@ def _find_arrays(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield from _find_arrays(value, f"{path}.")
         elif is_list(value) and any(is_mapping(entry) for entry in value):
             yield path, value
+
+
+def _has_response(row: object) -> bool:
+    return is_mapping(row) and bool(find_keys(row, "response"))
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
