@@ -138,6 +138,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "one number": ("worst: 1, best: 5", "worst: 5, best: 5", HEAD, "worst and best"),
     "half a scale": ("worst: 1, ", "", HEAD, "scale: worst missing"),
     "a threshold off the score": ("threshold: 0.6", "threshold: 3", HEAD, "threshold"),
+    "a switch for a threshold": ("threshold: 0.6", "threshold: true", HEAD, "threshold"),
     "what cannot decide": ("threshold: 0.6", "passes: lowest", HEAD, "'score' or 'weakest'"),
     "a level off the scale": ("5: warm", "6: warm", "bad_levels", "6 is not on the scale 1..5"),
     "no reply format": ("reply: {format: tags, value: S2, reason: S1}\n", "", "no_reply_format", "reply is"),

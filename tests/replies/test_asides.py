@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 
 import pytest
-from read_replies import PLACED, READERS, outcome, passage
+from read_replies import PLACED, READERS, SCALES, outcome, passage
 
+from groundjudge.replies import Line
 from groundjudge.replies.reply import reply_of
 
 VERDICTS = {kind: frame.format(1) for kind, frame in PLACED.items()}
@@ -68,6 +69,14 @@ def test_thoughts_without_an_end_hold_the_verdict(kind: str) -> None:
         assert outcome(kind, f"{begin}\nIt is good.\n{verdict}") == "no_verdict", begin
         assert outcome(kind, f"Well.\n{begin}\nIt is good.\n{verdict}") in {"no_verdict", "ambiguous"}, begin
         assert outcome(kind, f"{begin}\nIt is good.\n{end}\n{verdict}") == READ[kind], begin
+
+
+def test_thoughts_that_begin_in_a_line_that_only_looks_marked_hold_the_verdict() -> None:
+    in_brackets = Line("Rating", brackets=True)
+    for begin, _ in (*THOUGHTS, ("<!--", "-->")):
+        reply = f"Rating: {begin} so\nRating: [[4]]"
+        assert outcome(in_brackets, reply, SCALES["line"]) == "no_verdict", begin
+        assert outcome(in_brackets, f"Rating: {begin[0]} so\nRating: [[4]]", SCALES["line"]) == 4, begin
 
 
 @pytest.mark.parametrize("kind", KINDS)

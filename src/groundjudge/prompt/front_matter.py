@@ -107,7 +107,7 @@ class FrontMatter(BaseModel):
     scale: Scale | None = None
     levels: Mapping[Finite, str] = Field(default_factory=dict[float, str])
     not_applicable: tuple[Finite, ...] = ()
-    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    threshold: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.5  # strict: true is no number
     passes: Passes = "score"
     weighted: Weighted = False
     passes_without_claims: bool = False

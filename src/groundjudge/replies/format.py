@@ -105,7 +105,7 @@ class Place(NamedTuple):
         span: the span with the marks, such as the tags, or the line with the label.
         label: the label of its line.
         scale: what the label says about the scale: "0-10".
-        below: what follows its line, up to the next label.
+        below: what follows its line, up to the next label: a value there may contradict this one.
         text: what it says, if that differs from the text of its content, as in a string with escapes.
         is_closed: False if it never ends, or may hide a verdict. A value at the end of a reply needs no end.
     """

@@ -177,7 +177,7 @@ def _check_asides(reader: Reader, places: Sequence[Place]) -> None:
         if place.kind == "value" or place.label:
             last_start = place.span[0]
     # Inside a place such tags are text: an explanation may quote "<think>" from a document.
-    spans = [place.span for place in places]
+    spans = [place.span for place in places if place.kind != "text"]
     if has_open_aside(_text_outside(reader.text, spans, 0, last_start)):
         raise reader.make_error("no_verdict")
 
