@@ -54,3 +54,9 @@ def test_a_verdict_has_the_index_of_its_case() -> None:
 
 def test_a_frame_without_rows_gives_one() -> None:
     assert len(run(load("groundedness", model="offline"), pd.DataFrame([]))) == 0
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame([["q", "c", "r", "s"]], columns=["query", "context", "response", "response"])
+    with pytest.raises(ValueError, match="two columns of the data frame have the name 'response'"):
+        run(load("groundedness", model="offline"), frame)

@@ -257,6 +257,11 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
     "in an object in it": ({"results": {"version": 3, "results": [A]}, "config": {}}, None, [A]),
     "beside texts": ({"columns": ["query"], "rows": [A]}, None, [A]),
     "beside an empty one": ({"testCases": [A], "conversationalTestCases": []}, None, [A]),
+    "beside others, of which one has a response": (
+        {"runs": [{"inputs": "q", "outputs": "r"}], "examples": [{"answer": "gold"}]},
+        None,
+        "name it with `rows`, which can be runs, examples",
+    ),
     "beside others without a response": (
         {"prompts": [{"raw": "p"}], "results": {"results": [{"response": "r"}]}},
         None,
@@ -330,9 +335,45 @@ SIDES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
     ),
     "an answer in JSON": ({"inputs": "When?", "outputs": '{"answer": "At 9."}'}, {}),
     "a question in JSON": ({"inputs": '{"q": 1}', "outputs": "What is this?"}, {}),
-    "cut off": ({"inputs": '{"q": "When?"}', "outputs": '{"answer": "At'}, {}),
+    "a line break in an object": (
+        {"inputs": '{"q": "When?"}', "outputs": '{"answer": "At\n9."}'},
+        {"inputs": {"q": "When?"}, "outputs": {"answer": "At\n9."}},
+    ),
+    "metadata that is none": (
+        {"inputs": '{"q": "When?"}', "outputs": '{"answer": "At 9."}', "metadata": "{a}"},
+        {"inputs": {"q": "When?"}, "outputs": {"answer": "At 9."}},
+    ),
     "metadata alone": ({"query": "q", "metadata": '{"a": 1}'}, {}),
 }
+
+
+@pytest.mark.parametrize("outputs", ['{"answer": "At', "{'answer': 'At 9.'}"], ids=["cut off", "Python"])
+def test_a_side_that_only_looks_like_an_object_is_an_error_of_its_row(tmp_path: Path, outputs: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"inputs": '{"q": "When?"}', "outputs": outputs}))
+    (error,) = read_rows(path)
+    assert isinstance(error, CaseError)
+    assert (error.code, error.subject, "not JSON" in error.message) == ("field_unreadable", "outputs", True)
+
+
+def test_an_ambiguous_path_is_an_error_of_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    cell = '{"c": ["We open at 9."]}'
+    rows = [{"cell": cell}, {"cell": cell, "cell.c": "other"}, {"cell": cell, "cell.c": " "}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    first, second, third = read_rows(path, fields={"context": "cell.c"})
+    assert isinstance(second, CaseError)
+    assert second.code == "bad_path"
+    for row in (first, third):
+        assert not isinstance(row, CaseError)
+        assert row["context"] == ["We open at 9."]
+
+
+def test_a_path_into_broken_json_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"cell": "{'c': ['We open at 9.']}"}))
+    with pytest.raises(CaseError, match="what is at cell is not JSON, but cut off or as Python writes it"):
+        list(read_rows(path, fields={"context": "cell.c"}))
 
 
 @pytest.mark.parametrize(("row", "changes"), SIDES.values(), ids=SIDES)

@@ -46,12 +46,16 @@ def read_object(text: str) -> Mapping[str, Any] | None:
 
 def opened(value: object) -> Any:  # noqa: ANN401  any value
     """Return the JSON object or list that a string is; any other value unchanged."""
-    if not isinstance(value, str):
-        return value
-    container = read_object(value)
-    if container is None and value.lstrip().startswith("["):
-        container = _parse(value)
-    return value if container is None else container
+    if isinstance(value, str) and looks_like_json(value):
+        with suppress(ValueError, RecursionError):
+            # Not strict: spreadsheets leave line breaks in strings unescaped.
+            return json.loads(value, strict=False)
+    return value
+
+
+def looks_like_json(text: str) -> bool:
+    """Return whether a text begins like a JSON object or list."""
+    return text.lstrip()[:1] in {"{", "["}
 
 
 def read_documents(field: str, text: str) -> object:

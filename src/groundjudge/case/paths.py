@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeAlias
 
-from groundjudge.case.cells import opened
+from groundjudge.case.cells import looks_like_json, opened
 from groundjudge.case.data import as_data, as_plain, is_absent, is_list, is_mapping
 from groundjudge.errors import CaseError, did_you_mean, name_list
 
@@ -29,17 +29,22 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  an
         CaseError: `bad_path`: the path can be read in two ways that lead to different values.
     """
     values = [value for value in _values_at(roots, path) if not is_absent(value)]
+    values = [value for value in values if not _is_empty_cell(value)] or values
     if not values:
         return None
     first_value, *more_values = values
     for value in more_values:
         # As JSON data, in which NaN and arrays can be compared.
-        if value is not first_value and as_data(value) != as_data(first_value):
+        if value is not first_value and as_data(opened(value)) != as_data(opened(first_value)):
             message = (
                 f"the path {path!r} leads to two different values, because a key of the row contains a dot"
             )
             raise CaseError("bad_path", message, path)
     return first_value
+
+
+def _is_empty_cell(value: object) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _values_at(value: object, path: str) -> Iterator[Any]:
@@ -74,10 +79,21 @@ def _value_under(value: Any, name: str) -> Any:  # noqa: ANN401
 
 def nothing_at(roots: Mapping[str, object], path: str) -> str:
     """Say that a path leads to no value, and which existing one is nearest."""
-    hint = ""
-    if not list(_values_at(roots, path)):
+    hint = _broken_json(roots, path)
+    if not hint and not list(_values_at(roots, path)):
         hint = _nearest(path, islice(_paths_in(roots), MAX_PATHS))
     return f"nothing is at the path {path!r}{hint}"
+
+
+def _broken_json(roots: Mapping[str, object], path: str) -> str:
+    """Say which part of a path leads to a text that looks like JSON and is none; "" if no part does."""
+    names = path.split(".")
+    for end in range(1, len(names)):
+        part = ".".join(names[:end])
+        for value in _values_at(roots, part):
+            if isinstance(value, str) and looks_like_json(value) and opened(value) is value:
+                return f": what is at {part} is not JSON, but cut off or as Python writes it"
+    return ""
 
 
 def _nearest(path: str, paths: Iterable[str]) -> str:
@@ -95,10 +111,12 @@ def until_found(
             message gives the nearest path. A file without rows has no wrong path.
     """
     missing_paths = dict(paths)
+    first_row: Mapping[str, Any] = {}
     paths_of_first_row: list[str] = []
     for row in rows:
         if not isinstance(row, CaseError):
             if not paths_of_first_row:
+                first_row = row
                 paths_of_first_row = list(islice(_paths_in(row), MAX_PATHS))
             for name, path in list(missing_paths.items()):
                 # Also if it is null: the row has the path.
@@ -110,7 +128,7 @@ def until_found(
     if not paths_of_first_row:
         return
     for name, path in missing_paths.items():
-        hint = _nearest(path, paths_of_first_row)
+        hint = _broken_json(first_row, path) or _nearest(path, paths_of_first_row)
         message = (
             f"no row of {source} has the path {path}, which `fields` gives for {name}{hint or '.'} "
             f"The first row has {name_list(paths_of_first_row, path)}"

@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
+from groundjudge.case.cells import opened
 from groundjudge.case.data import as_plain, is_absent, is_list, is_mapping
 from groundjudge.case.fields import ALIASES, RESERVED, SIDES, Fields, find_keys
 from groundjudge.case.paths import FieldPaths, until_found, value_at
@@ -227,8 +228,11 @@ class CaseFile:
                 self.first_row = row
             if isinstance(row, CaseError) or not paths:
                 yield row
-            else:
+                continue
+            try:
                 yield checked_fields.in_flat_row(row)
+            except CaseError as error:  # an error of this row
+                yield error
 
     @property
     def source(self) -> Rows:
@@ -398,20 +402,24 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
         yield row
 
 
-def _parse_sides(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _parse_sides(row: Mapping[str, Any]) -> FileRow:
     """Return a row whose sides of an exchange are objects if they are JSON objects in strings, as in a table.
 
-    This is done only if both inputs and outputs are such strings, because an answer may itself be JSON.
+    This is done only if both inputs and outputs are such strings, because an answer may itself be JSON. A
+    string that only looks like an object is an error: it would be judged with its keys.
     """
     sides: dict[str, Any] = {}
     for name in (*SIDES, "metadata"):
         text = row.get(name)
         if isinstance(text, str) and text.lstrip().startswith("{"):
-            with suppress(ValueError, RecursionError):
-                sides[name] = json.loads(text)
-    if "inputs" in sides and "outputs" in sides:
-        return {**row, **sides}
-    return row
+            sides[name] = opened(text)
+    if "inputs" not in sides or "outputs" not in sides:
+        return row
+    for name, side in sides.items():
+        if isinstance(side, str) and name in SIDES:
+            fault = "is an object, but not JSON: export it in full, and write it with json.dumps"
+            return CaseError("field_unreadable", f"{name} {fault}: {side[:60]!r}", name)
+    return {**row, **sides}
 
 
 def _has_blank_context(row: Mapping[str, Any]) -> bool:
@@ -482,7 +490,7 @@ def _array_in(data: Mapping[str, Any], name: str, path: str | None) -> Sequence[
     """
     arrays = dict(_find_arrays(data))
     # Rows have responses, unlike the prompts and tests that an export has next to them.
-    with_responses = [array for array in arrays.values() if _has_response(array[0])]
+    with_responses = [array for array in arrays.values() if any(map(_has_response, array))]
     candidates = with_responses or list(arrays.values())
     if path is not None:
         rows = value_at(data, path)
@@ -513,7 +521,7 @@ def _find_arrays(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def _has_response(row: object) -> bool:
-    return is_mapping(row) and bool(find_keys(row, "response"))
+    return is_mapping(row) and ("outputs" in row or bool(find_keys(row, "response")))
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

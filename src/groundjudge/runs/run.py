@@ -225,6 +225,10 @@ def _is_frame(cases: object) -> bool:
 
 def _judge_frame(judges: AnyJudge | Sequence[AnyJudge], frame: F, options: RunOptions) -> F:
     make_frame: Any = type(frame)
+    twice = find_duplicate(map(str, frame.columns))
+    if twice is not None:
+        message = f"two columns of the data frame have the name {twice!r}: rename or drop one of them"
+        raise ValueError(message)
     rows: list[dict[str, object]] = []
     places: list[int] = []
     in_order: RunOptions = {"ordered": True, **options}
