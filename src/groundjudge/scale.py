@@ -25,8 +25,8 @@ FULL_STOPS = (".", "。")
 SPACES = r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])"
 """White space, `_`, and hyphens between letters. Other characters are part of a label: `A-` is not `A`."""
 
-DASHES = str.maketrans("‐‑‒–—―−", "-------")
-"""Dashes and the minus sign, all of which are compared as "-"."""
+MARKS = str.maketrans("‐‑‒–—―−’ʼ", "-------''")
+"""Dashes and the minus sign are compared as "-", and apostrophes as "'"."""
 
 
 class Scale(Frozen):
@@ -155,7 +155,7 @@ def fold_label(label: str) -> str:
     if label.isalnum():  # a number or a word, as most are
         return label.casefold()
     # Hyphens between letters become spaces; the dashes that remain have a meaning, as in "−1" and "A–".
-    return re.sub(SPACES, " ", unwrap(label).casefold()).translate(DASHES)
+    return re.sub(SPACES, " ", unwrap(label).casefold()).translate(MARKS)
 
 
 def unwrap(text: str) -> str:

@@ -548,7 +548,9 @@ def passes_anew(verdict: Verdict, threshold: float) -> bool | None:
         return verdict.passed
     if verdict.votes and verdict.decided_by is None:
         # In a panel the majority decides, regardless of the mean score; in a cascade one verdict is final.
-        return verdict.passed
+        scores = [deciding_score(vote) for vote in verdict.votes if vote.score is not None]
+        n_passed = sum(passes(score or 0.0, threshold) for score in scores)
+        return n_passed > len(verdict.votes) / 2
     return passes(deciding_score(verdict) or 0.0, threshold)
 
 

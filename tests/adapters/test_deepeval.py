@@ -164,6 +164,14 @@ def test_without_include_reason_only_errors_and_what_is_not_applicable_have_a_re
         assert metric.reason == reason
 
 
+def test_a_threshold_set_later_counts_the_votes_anew() -> None:
+    metric = GroundednessMetric(model=ScriptedModel(f"<S1>r</S1>{formatter.sure(4)}"), repeats=3)
+    metric.measure(row())
+    assert (metric.score, metric.is_successful()) == (0.75, True)
+    metric.threshold = 0.8
+    assert metric.is_successful() is False
+
+
 @pytest.mark.parametrize(
     ("options", "success"),
     [

@@ -252,6 +252,30 @@ COMPLETION = {
             id="a message in a string that cites itself",
         ),
         pytest.param(
+            {"query": "When?", "response": {"answer": "At 9.", "candidates": [{"content": "At 11."}]}},
+            "When?",
+            "At 9.",
+            None,
+            id="an answer beside its candidates",
+        ),
+        pytest.param(
+            {
+                "inputs": {"query": "When?", "context": ["old"]},
+                "outputs": {"answer": "At 9.", "candidates": [{"content": "At 11."}]},
+            },
+            "When?",
+            "At 9.",
+            ["old"],
+            id="an answer beside its candidates in outputs",
+        ),
+        pytest.param(
+            {"inputs": "When?", "outputs": {"choices": [{"text": "At 9."}], "context": [OPEN]}},
+            "When?",
+            "At 9.",
+            [OPEN],
+            id="a context beside a completion",
+        ),
+        pytest.param(
             {
                 "conversation": {
                     "messages": [

@@ -191,6 +191,31 @@ ALL_USAGE = Usage(prompt_tokens=10, completion_tokens=5, cached_tokens=4)
         pytest.param(responses(), 1.0, 1, id="Responses"),
         pytest.param(anthropic(), 1.0, 1, id="Anthropic"),
         pytest.param(converse(), 1.0, 1, id="Converse"),
+        # A call of a function: what stands next to it may be a draft
+        pytest.param(
+            chat(tool_calls=[{"id": "1"}]), "interrupted", 2, id="chat completion that calls a tool"
+        ),
+        pytest.param(
+            chat(function_call={"name": "f"}), "interrupted", 2, id="chat completion that calls a function"
+        ),
+        pytest.param(
+            responses(output=[*responses()["output"], {"type": "function_call", "name": "f"}]),
+            "interrupted",
+            2,
+            id="Responses that calls a function",
+        ),
+        pytest.param(
+            responses(output=[{"type": "web_search_call", "id": "w"}, *responses()["output"]]),
+            1.0,
+            1,
+            id="Responses after a search of the provider's",
+        ),
+        pytest.param(
+            {**anthropic(), "content": [*anthropic()["content"], {"type": "tool_use", "name": "f"}]},
+            "interrupted",
+            2,
+            id="Anthropic that calls a tool",
+        ),
         # Cut off: asked for once more
         pytest.param(chat(GOOD, "length"), "truncated", 2, id="chat completion that was cut off"),
         pytest.param(

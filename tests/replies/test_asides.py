@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from read_replies import PLACED, READERS, SCALES, outcome, passage
 
-from groundjudge.replies import Line
+from groundjudge import Choices, Scale
+from groundjudge.replies import Format, Json, Line
 from groundjudge.replies.reply import reply_of
 
 VERDICTS = {kind: frame.format(1) for kind, frame in PLACED.items()}
@@ -168,6 +169,37 @@ CORRECTIONS = ("½", "plus ½", "No: Ⅱ.", "②", "⒉", "2️⃣", "m²", "ت�
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_number_behind_a_verdict_may_be_another_verdict(kind: str, correction: str) -> None:
     assert outcome(kind, f"{VERDICTS[kind]}\n{correction}") == "ambiguous"
+
+
+GROUNDED = Choices({"grounded": 1, "ungrounded": 0})
+FOLLOWS = Choices({"follows": 1, "doesn't follow": 0})
+CORRECTED: tuple[tuple[Format, Scale, str, object], ...] = (
+    (Line("Verdict"), GROUNDED, "Verdict: grounded\nWait: the claim isn't grounded.", "ambiguous"),
+    (Line("Verdict"), GROUNDED, "Verdict: grounded\nIt is not fully grounded.", "ambiguous"),
+    (Line("Verdict"), GROUNDED, "Verdict: grounded\nIt is grounded, and adds nothing.", "grounded"),
+    (Line("Verdict"), FOLLOWS, "Verdict: follows\nCorrection: it doesn’t follow.", "ambiguous"),
+    (Line("Verdict"), FOLLOWS, "Verdict: doesn’t follow", "doesn't follow"),
+    (Line("Verdict"), Choices({"gut": 1, "Verstoß": 0}), "Verdict: gut\nKorrektur: Verstoß.", "ambiguous"),
+    (Line("Verdict"), Choices({"1": 1, "-1": 0}), "Verdict: 1\nCorrection: –1", "ambiguous"),
+    (Json(), SCALES["json"], '{"score": 1}\nRevised:\n{"rating": 0}', "ambiguous"),
+    (Json(), SCALES["json"], '{"score": 1}\n{"final_score": 0}', "ambiguous"),
+    (Json(), SCALES["json"], '{"score": 1}\n$\\boxed{0}$', "ambiguous"),
+    (Json("verdict"), GROUNDED, '{"verdict": "grounded"}\n{"answer": "ungrounded"}', "ambiguous"),
+)
+
+
+@pytest.mark.parametrize(("reply_format", "scale", "reply", "expected"), CORRECTED)
+def test_correction_behind_a_verdict_is_noticed(
+    reply_format: Format, scale: Scale, reply: str, expected: object
+) -> None:
+    assert outcome(reply_format, reply, scale) == expected
+
+
+@pytest.mark.parametrize(("begin", "end"), [("`", "`"), ("“", "”"), ("~~", "~~"), ('"', '"')])
+def test_tags_that_are_only_quoted_together_are_none(begin: str, end: str) -> None:
+    example = "<S1>why</S1><S2>4</S2>"
+    assert outcome("tags", f"The format is {begin}{example}{end}") == "ambiguous"
+    assert outcome("tags", f"So it is.\n{example}") == 4
 
 
 def test_number_word_of_chinese_prose_behind_a_verdict_is_no_number() -> None:

@@ -219,6 +219,15 @@ def test_doubts_are_asked_about_once_and_then_shown(
     assert verdict.scores["weakest"] == min(part.score or 0 for part in verdict.parts)
 
 
+def test_a_low_share_beside_no_claims_is_a_doubt() -> None:
+    lines = "1 | 1 | it says nine | NO CLAIM\nALL | {}"
+    case = Case(response="We open at ten.", context="We open at nine.")
+    for share, score, warnings in ((2, 0.02, ("share_mismatch",)), (100, None, ())):
+        model = ScriptedModel(lines.format(share))
+        verdict = load("statement_groundedness", model=model).evaluate(case)
+        assert (verdict.score, verdict.warnings, len(model.asked)) == (score, warnings, 1 + bool(warnings))
+
+
 def judged(*replies: str | Reply, max_reasks: int = 1) -> tuple[Verdict, ScriptedModel]:
     """The verdict on the case, and the model that was asked."""
     model = ScriptedModel(*replies)
@@ -280,6 +289,9 @@ def test_reply_by_the_schema_is_read() -> None:
         ' {"n": 3, "sources": [], "note": "-", "score": null}], "all": 1}'
     )
     assert outcome(reply) == outcome(f"```json\n{reply}\n```") == READ
+    for ahead in ("<think>Sentence 1 is fine.</think>\n", "Here is the JSON:\n\n"):
+        assert outcome(f"{ahead}{reply}") == outcome(f"{ahead}```json\n{reply}\n```") == READ
+    assert outcome(f"<think>It may be:\n{reply}") == "no_verdict"
     assert outcome(reply.replace('"score": 4', '"score": 4, "score": 9')) == "ambiguous"
     assert outcome(reply.replace('"n": 2', '"n": 1')) == "ambiguous"
     for value in ('"4\\n2 | 1 | - | 10"', '"4 | 10"', "true", "[4]", '{"value": 4}', "1e999", "40"):

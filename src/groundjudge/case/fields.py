@@ -547,12 +547,23 @@ def _open_output(output: object) -> Mapping[str, Any] | None:
         return None
     message = message_of_completion(output)
     if message is not None:
-        return {"response": message}
+        return {**_fields_beside(fields), "response": message}
     return fields if find_keys(fields, "response") else None
 
 
+def _fields_beside(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what an application put next to the choices of a completion, such as the context."""
+    return {key: value for key, value in output.items() if field_of(key) is not None}
+
+
 def message_of_completion(output: object) -> object:
-    """Return the message of what a model's SDK returns, or why there is not one; None of anything else."""
+    """Return the message of what a model's SDK returns, or why there is not one; None of anything else.
+
+    What has a response of its own is an application's output, which may list other candidates.
+    """
+    fields = output if is_mapping(output) else declared_fields(output)
+    if fields is not None and any(not is_blank(fields[key]) for key in find_keys(fields, "response")):
+        return None
     choices = first_value(output, "choices", "candidates", "generations")
     while is_list(choices) and len(choices) == 1:
         choices = choices[0]
@@ -660,7 +671,8 @@ def _read_side(side: object, main_field: str) -> FieldValues:
     if main_field == "response":
         if message_of_completion(side) is not None:
             # A model run. Its information is in its prompt: even without tools, its context is not empty.
-            return _collect_fields([("response", side)])
+            beside = _fields_beside(side) if is_mapping(side) else {}
+            return _collect_fields([("response", side), *beside.items()])
         side = _open_output(side) or side
     if is_mapping(side) and len(side) == 1:
         # LangSmith keeps what is not a mapping under "output".

@@ -56,7 +56,10 @@ NO_SOURCE = compile_when_used(r"[-‐-―−]*")
 SHARE = compile_when_used(r"(?P<share>[0-9]+(?:[.,][0-9]+)?)\s*(?:%|/\s*100)?")
 DASHES = compile_when_used(r"[\s|:-]*-[\s|:-]*")
 FENCE = compile_when_used(r"\s*(?:```|~~~)[^`\n]*")
-JSON_IN_FENCE = compile_when_used(r"\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```\s*)?", re.DOTALL)
+# A JSON object at the end, in a fence or not. What is ahead, such as thoughts, stays ahead of the lines.
+JSON_AT_END = compile_when_used(
+    r"(?P<ahead>[^{]*?)(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```\s*)?", re.DOTALL
+)
 
 
 class NumberedSentence(BaseModel):
@@ -166,7 +169,7 @@ class Numbered(PlacedFormat):
         claims = [reader.scale.score(part.value) for part in in_order if part.value is not None]
         if claims and whole is None:
             warnings = (SHARES_UNREADABLE,)
-        elif claims and whole is not None and contradict(claims, whole):
+        elif whole is not None and contradict(claims, whole):
             warnings = (SHARE_MISMATCH,)
         return Reading(None, parts=in_order, warnings=warnings, whole=whole)
 
@@ -182,14 +185,14 @@ class Numbered(PlacedFormat):
         return "\n".join(lines)
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
-        """Return the probability that the source supports all claims; None if there are none.
+        """Return the probability that the source supports all claims; None if there are none to support.
 
         If the reply does not say, it is the lowest score of a sentence. If the two contradict each other, the
-        lower one counts.
+        lower one counts: also a low probability next to sentences that are all said to claim nothing.
         """
         claims = _scores_of_claims(reading, scale)
         if not claims:
-            return None
+            return reading.whole if SHARE_MISMATCH in reading.warnings else None
         if reading.whole is None:
             return min(claims)
         if contradict(claims, reading.whole):
@@ -236,19 +239,20 @@ def _scores_of_claims(reading: Reading, scale: Scale) -> list[float]:
 def contradict(claims: Sequence[float], whole: float) -> bool:
     """Whether the scores of sentences and the probability of the whole cannot both be meant."""
     half = 1 / 2
-    return (min(claims) >= SURE_BACKED and whole < half) or (min(claims) <= SURE_UNBACKED and whole > half)
+    weakest = min(claims, default=1.0)
+    return (weakest >= SURE_BACKED and whole < half) or (weakest <= SURE_UNBACKED and whole > half)
 
 
 def _as_lines(reply: Reply) -> Reply:
     """Convert a reply that follows the schema to lines; return any other reply unchanged."""
-    match = JSON_IN_FENCE.fullmatch(reply.text)
+    match = JSON_AT_END.fullmatch(reply.text)
     if match is None:
         return reply
     try:
         verdict = NumberedVerdict.model_validate(json.loads(match["json"], object_pairs_hook=_unique_keys))
     except ValueError:
         return reply  # no line will be found in it
-    lines: list[str] = []
+    lines: list[str] = [match["ahead"]]
     for sentence in verdict.sentences:
         sources = ", ".join(map(str, sentence.sources)) or NONE
         score = NO_CLAIM if sentence.score is None else sentence.score

@@ -12,7 +12,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
 
-READING_VERSION = 3
+READING_VERSION = 4
 """Raise it when a reply may be read differently: verdicts with the same identity must be comparable."""
 
 
@@ -92,7 +92,7 @@ class PlacedFormat(Format):
             if reader.text_of(last_value).rstrip().endswith(FULL_STOPS):
                 raise reader.make_error("ambiguous")
             warnings = ("unclosed_tag",)
-        if marks.kind == "tags" and _is_example(reader.text, verdict.span):
+        if marks.kind == "tags" and _is_example(reader.text, places, verdict):
             raise reader.make_error("ambiguous")
         prose = _prose_behind(reader, places, verdict)
         if marks.prose_may_follow:
@@ -160,10 +160,18 @@ def _may_hide_verdict(place: Place, verdict: Place) -> bool:
     return place.kind != "other" or place.span[0] >= verdict.span[0]
 
 
-def _is_example(text: str, span: Span) -> bool:
-    """Whether a tag is only quoted, as in: the format is `<S2>4</S2>`."""
-    start, end = span
-    return is_quoted(text, start, end) or text.endswith("`", 0, start)
+def _is_example(text: str, places: Sequence[Place], verdict: Place) -> bool:
+    """Whether a tag is only quoted, alone or with its neighbours: the format is `<S1>why</S1><S2>4</S2>`."""
+    start, end = verdict.span
+    for place in reversed(places):
+        if place.span[1] <= start and not text[place.span[1] : start].strip():
+            start = place.span[0]
+    for place in places:
+        if place.span[0] >= end and not text[end : place.span[0]].strip():
+            end = place.span[1]
+    return any(
+        is_quoted(text, *span) or text.endswith("`", 0, span[0]) for span in {verdict.span, (start, end)}
+    )
 
 
 def _check_asides(reader: Reader, places: Sequence[Place]) -> None:
@@ -232,8 +240,8 @@ def _prose_behind(reader: Reader, places: Sequence[Place], verdict: Place) -> st
     spans: list[Span] = []
     for place in places:
         start, end = place.span
-        # "text" only looks marked: it is prose itself.
-        if end > verdict.span[1] and place.kind != "text":
+        # "text" only looks marked, and what is "other" may be a correction in a form of its own.
+        if end > verdict.span[1] and place.kind not in {"text", "other"}:
             # The content of a label may continue below its line, where the span ends.
             spans.append((start, max(end, place.content[1])))
     return _text_outside(reader.text, spans, verdict.span[1], len(reader.text))

@@ -16,6 +16,10 @@ from groundjudge.verdict import Score, Usage, well_formed
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+# The types of parts that call a function, at OpenAI and Anthropic.
+FUNCTION_CALLS = ("function_call", "tool_use")
+# The finish reason of a reply that calls one.
+CALLED = "tool_calls"
 # The types of content parts that are answers; None: a part without a type. Others are thoughts
 # ("reasoning", "thinking", "summary_text"), images and tool calls.
 TYPES_OF_TEXT = ("text", "output_text", None)
@@ -162,7 +166,7 @@ def completion_of(answer: object) -> Reply | None:
         if is_mapping(message) or content is not None or refusal is not None:
             return Reply(
                 _read_content(content),
-                finish_reason=_get_value(choice, "finish_reason", str),
+                finish_reason=_why_stopped(_get_value(choice, "finish_reason", str), message, content),
                 usage=_usage_of_completion(usage),
                 model=_get_value(answer, "model", str),
                 refusal=refusal,
@@ -189,7 +193,7 @@ def _read_response(answer: object) -> Reply | None:
     usage = _get_value(answer, "usage")
     return Reply(
         _read_content(content),
-        finish_reason=_finish_reason_of(answer, {}),
+        finish_reason=_why_stopped(_finish_reason_of(answer, {}), answer, items),
         usage=usage_of(
             _get_value(usage, "input_tokens"),
             _get_value(usage, "output_tokens"),
@@ -214,7 +218,7 @@ def _read_converse(answer: object) -> Reply | None:
             prompt += counts[name]
     return Reply(
         _read_content(content),
-        finish_reason=_finish_reason_of(answer, {}),
+        finish_reason=_why_stopped(_finish_reason_of(answer, {}), message, content),
         usage=usage_of(prompt, counts.get("outputTokens"), cached=counts.get("cacheReadInputTokens")),
     )
 
@@ -313,7 +317,7 @@ def _read_message(answer: object) -> Reply | None:
     model = next((name for name in names if name), None)
     return Reply(
         _read_content(content),
-        finish_reason=_finish_reason_of(answer, metadata),
+        finish_reason=_why_stopped(_finish_reason_of(answer, metadata), answer, content),
         usage=usage,
         model=model,
         refusal=refusal or _get_mapping(answer, "additional_kwargs").get("refusal"),
@@ -327,6 +331,22 @@ def _get_mapping(holder: object, name: str) -> Mapping[str, Any]:
     if not is_mapping(mapping):
         return {}
     return mapping
+
+
+def _why_stopped(stated: str | None, message: object, parts: object) -> str | None:
+    """Return why a model stopped: it did not finish if it calls a function, whatever its endpoint says.
+
+    What stands next to the call may be a draft.
+    """
+    listed = cast("list[object]", parts) if isinstance(parts, list) else []
+    return CALLED if any(map(_calls_function, [message, *listed])) else stated
+
+
+def _calls_function(part: object) -> bool:
+    """Whether a message, or a part of one, calls a function; tools that the provider runs do not count."""
+    if _get_value(part, "tool_calls", list) or _get_value(_get_value(part, "function_call"), "name", str):
+        return True
+    return _get_value(part, "type", str) in FUNCTION_CALLS or (is_mapping(part) and "toolUse" in part)
 
 
 def _finish_reason_of(message: object, metadata: Mapping[str, Any]) -> str | None:

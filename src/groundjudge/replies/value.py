@@ -17,13 +17,16 @@ from unicodedata import category
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading, Span
 from groundjudge.replies.opening import LETTER_OR_DIGIT, FoldedText
-from groundjudge.scale import SPACES, Scale, fold_label, unwrap
+from groundjudge.scale import MARKS, SPACES, Scale, fold_label, unwrap
 from groundjudge.text.letters import UNSPACED
+from groundjudge.text.negations import negated_at
 from groundjudge.text.patterns import compile_when_used
 
 # The limit for characters in a place: no verdict is longer, and short texts are quick to match.
 LONGEST = 120
 
+# How many characters a negation may be ahead of the label that it denies: "isn't fully grounded".
+NEAR = 24
 # The limit for places of a verdict: no judge repeats it so often, and each is compared with every label.
 MAX_PLACES = 1000
 # A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is unambiguous.
@@ -171,7 +174,11 @@ class Reader:
         return number_or_code
 
     def may_contradict(self, reading: Reading, prose: str) -> bool:
-        """Whether prose after a verdict may state another one: it has a digit, or another label as a word."""
+        """Whether prose after a verdict may state another one.
+
+        It does if it has a digit or, on a scale of labels, another label as a word, or denies the verdict's:
+        "It isn't fully grounded."
+        """
         if not self.scale.choices:
             # Also ½ and Ⅱ, but not 一, the Chinese word for one, which is part of many others.
             return any(category(character).startswith("N") for character in prose)
@@ -179,13 +186,21 @@ class Reader:
         # The longest first: "not supported" is not "supported".
         for label in sorted(self.scale.choices, key=len, reverse=True):
             if len(label) > 1:
-                patterns.append(f"(?i:{re.escape(fold_label(label))})")
+                # As it is too: case folding writes "ß" as "ss".
+                for text in (fold_label(label), label.translate(MARKS)):
+                    patterns.append(f"(?i:{re.escape(text)})")
             else:
                 patterns.append(re.escape(label))  # "a" in prose is not the grade A
         # In scripts without spaces nothing shows where a word ends.
         letter = rf"[^\W{UNSPACED}]"
-        words = re.findall(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", re.sub(SPACES, " ", prose))
-        return any(fold_label(word) != fold_label(reading.label) for word in words)
+        prose = re.sub(SPACES, " ", prose).translate(MARKS)
+        words = list(re.finditer(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", prose))
+        if any(fold_label(word[0]) != fold_label(reading.label) for word in words):
+            return True
+        starts = {word.start() for word in words}
+        # The label may be a negation itself, such as "no".
+        denials = [start for start in negated_at(prose) if start not in starts]
+        return any(0 < start - denial <= NEAR for start in starts for denial in denials)
 
     def misfit_code(self, text: str) -> str:
         """Return the code of a text that is not a value: `unknown_label`, `ambiguous` or `not_a_number`."""

@@ -16,7 +16,7 @@ from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.replies.value import write_value
-from groundjudge.scale import DASHES, SPACES, Scale, fold_label
+from groundjudge.scale import MARKS, SPACES, Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
 
 # Endpoints return the probabilities of at most 20 tokens.
@@ -168,7 +168,7 @@ def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
     if not text.startswith(lead):
         return ""
     verdict = text.removeprefix(lead).lstrip(AROUND).decode(errors="surrogateescape")
-    line, newline, _ = fold(verdict).text.casefold().translate(DASHES).partition("\n")
+    line, newline, _ = fold(verdict).text.casefold().translate(MARKS).partition("\n")
     if scale.choices:
         line = re.sub(SPACES, " ", line)
     return line.rstrip(" ") + newline
