@@ -671,7 +671,7 @@ def _read_side(side: object, main_field: str) -> FieldValues:
     if main_field == "response":
         if message_of_completion(side) is not None:
             # A model run. Its information is in its prompt: even without tools, its context is not empty.
-            beside = _fields_beside(side) if is_mapping(side) else {}
+            beside: Mapping[str, Any] = _fields_beside(side) if is_mapping(side) else {}
             return _collect_fields([("response", side), *beside.items()])
         side = _open_output(side) or side
     if is_mapping(side) and len(side) == 1:
