@@ -16,13 +16,14 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 from groundjudge.case.data import is_absent, is_list, is_mapping
 from groundjudge.case.fields import field_of, id_in
 from groundjudge.errors import CaseError, GroundjudgeError
+from groundjudge.judging.judge import case_hash
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.runs.rows import FileRow, read_rows
-from groundjudge.runs.run import id_of
+from groundjudge.runs.run import case_of, id_of
 from groundjudge.scale import fold_label
 from groundjudge.verdict import Verdict
 
@@ -124,6 +125,7 @@ class Labels:
         samples: the draw that each case was labelled for, by case, even if people could not tell.
         annotators: what each person said, by case; empty if labels do not say who gave them.
         drawn_rows: how each case of a drawn sample counts (see `sample.weight_labels`).
+        contents: the hash of each labelled row that is a whole case, as verdicts have it (`case_hash`).
     """
 
     by_case: Mapping[str, Any]
@@ -134,6 +136,7 @@ class Labels:
     samples: Mapping[str, str] = field(default_factory=dict[str, str])
     annotators: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     drawn_rows: Mapping[str, DrawnRow] = field(default_factory=dict[str, DrawnRow])
+    contents: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def reviewed_ids(self) -> frozenset[str]:
@@ -254,6 +257,7 @@ def read_labels(
     labels_by_annotator: dict[str, dict[str, Any]] = {}
     samples: dict[str, str] = {}
     groups: dict[str, str] = {}
+    contents: dict[str, str] = {}
     context_counts: Counter[int] = Counter()
     n_without_id = 0
     faults: list[LabelError] = []
@@ -276,6 +280,9 @@ def read_labels(
             continue
         if label is not None:
             context_counts.update(_context_hashes(row))
+            content = _content_hash(row, number)
+            if content:
+                contents[case_id] = content
             if id_in(row) is None:
                 n_without_id += 1
         sample = value_in(row, "sample")
@@ -307,7 +314,18 @@ def read_labels(
         n_without_id=n_without_id,
         samples=samples,
         annotators=labels_by_annotator,
+        contents=contents,
     )
+
+
+def _content_hash(row: Mapping[str, Any], number: int) -> str:
+    """Return the hash of a row that is a whole case, as verdicts have it; "" for any other row."""
+    try:
+        case = case_of(row, number)
+    except CaseError:
+        return ""
+    is_whole = case.response is not None and (case.context or case.reference or case.profile)
+    return case_hash(case, ()) if is_whole else ""
 
 
 def _raise_faults(faults: Sequence[LabelError], source: str = "") -> None:

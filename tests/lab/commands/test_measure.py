@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Invoke, words
@@ -19,7 +20,7 @@ from verdict_files import (
     write_verdicts,
 )
 
-from groundjudge import Verdict
+from groundjudge import Verdict, load, run
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.figures import Figure
 
@@ -339,6 +340,35 @@ def test_labels_that_are_matched_by_their_place_get_a_note(
     )
     assert (expected in result.stdout) == (n_without_id > 0)
     assert ("at the same position" in result.stdout) == (n_without_id > 0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "agree v.jsonl --labels {}",
+        "compare v.jsonl w.jsonl --labels {}",
+        "calibrate v.jsonl --labels {} --cascade w.jsonl --accuracy 0.3",
+        "rate v.jsonl --labels {} --random",
+    ],
+)
+def test_labels_of_other_texts_get_a_note(command: Invoke, arguments: str) -> None:
+    judge = load("groundedness", model="offline")
+    rows: list[dict[str, Any]] = []
+    for number in range(40):
+        context = [f"Shop {number} opens at 9 on weekdays."]
+        response = context[0] if number % 2 else f"Shop {number} is closed."
+        rows.append({"id": str(number), "query": "When?", "context": context, "response": response})
+    for name in ("v.jsonl", "w.jsonl"):
+        write_verdicts(name, run(judge, rows, ordered=True))
+    with_labels = [{**row, "label": place % 2} for place, row in enumerate(rows)]
+    write_rows("same.jsonl", with_labels)
+    write_rows("labels.jsonl", [{"id": row["id"], "label": row["label"]} for row in with_labels])
+    write_rows("other.jsonl", [{**row, "response": "We do not know."} for row in with_labels])
+    for name, is_noted in (("same.jsonl", False), ("labels.jsonl", False), ("other.jsonl", True)):
+        result = command(*arguments.format(name).split())
+        assert result.exit_code == 0, result.stderr
+        note = "note: 40 of 40 labelled rows differ from what was judged under their ids"
+        assert (note in result.stdout) is is_noted, name
 
 
 def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> None:

@@ -87,7 +87,7 @@ def agree(
 
         file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
-        warnings += label_notes(label_options.group, judged[0].labels)
+        warnings += label_notes(label_options.group, judged[0].labels, file.verdicts)
         agreements: list[Agreement] = []
         for rows in judged:
             agreement = measure_agreement(

@@ -115,7 +115,7 @@ def calibrate(
         check_files([("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labels)])
         until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
         file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
-        ungrouped = label_notes(label_options.group, judged[0].labels)
+        ungrouped = label_notes(label_options.group, judged[0].labels, file.verdicts)
         # A judge without labels is left out; if it was named, that is an error.
         to_fit = [rows for rows in judged if rows.labelled_rows or judge]
         fit = partial(

@@ -120,7 +120,7 @@ def calibrate_cascade_files(
     _show(screen, calibration)
     notes = [
         *_count_notes(calibration),
-        *label_notes(label_options.group, labels),
+        *label_notes(label_options.group, labels, cheap.verdicts, strong.verdicts),
         *mixed_signatures(cheap.verdicts),
         *mixed_signatures(strong.verdicts),
     ]

@@ -104,7 +104,7 @@ def compare(
             pairs.append((first_file.by_judge(first_judge), second_file.by_judge(second_judge)))
         verdict_sets = [verdicts for pair in pairs for verdicts in pair]
         thresholds, warnings = thresholds_for(threshold, *verdict_sets)
-        warnings += label_notes(label_options.group, people)
+        warnings += label_notes(label_options.group, people, *verdict_sets)
         changes: list[ModelChange] = []
         for first_verdicts, second_verdicts in pairs:
             first_threshold = threshold_of(thresholds, *first_verdicts.judges)

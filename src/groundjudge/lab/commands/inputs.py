@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
@@ -231,11 +232,33 @@ def _why_unscored(joined: Iterable[JudgedRows]) -> str:
     return ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
 
 
-def label_notes(group: str | None, labels: Labels | None) -> list[str]:
-    """Make notes on the labelled rows that lack an id, or the key of the groups; none if all have it."""
+def label_notes(group: str | None, labels: Labels | None, *verdicts: Iterable[Verdict]) -> list[str]:
+    """Make notes on the labelled rows that lack an id or the key of the groups, or have other texts."""
     if labels is None:
         return []
-    return without_id(labels) + _without_group(group, labels)
+    return without_id(labels) + _without_group(group, labels) + other_texts(labels, *verdicts)
+
+
+def other_texts(labels: Labels, *verdicts: Iterable[Verdict]) -> list[str]:
+    """Make a note on labelled rows that are not what was judged under their ids."""
+    bundled = names()
+    compared_ids: set[str] = set()
+    other_ids: set[str] = set()
+    for verdict in chain.from_iterable(verdicts):
+        case_id = verdict.case_id or ""
+        content = labels.contents.get(case_id)
+        # Of a prompt of your own, the hash may cover metadata.
+        if content and verdict.case_hash and verdict.judge in bundled:
+            compared_ids.add(case_id)
+            if content != verdict.case_hash:
+                other_ids.add(case_id)
+    if not other_ids:
+        return []
+    rows = f"{len(other_ids)} of {len(compared_ids)} labelled rows"
+    fault = "differ from what was judged under their ids: if the texts have changed"
+    return [
+        f"{rows} {fault}: if the texts have changed, the labels are for other texts, and the figures wrong"
+    ]
 
 
 def without_id(labels: Labels) -> list[str]:

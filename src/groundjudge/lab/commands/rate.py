@@ -13,11 +13,11 @@ from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.commands.inputs import (
     exit_after,
+    label_notes,
     load_labels,
     load_verdicts,
     mixed_signatures,
     people_lines,
-    without_id,
 )
 from groundjudge.lab.labels import Labels
 from groundjudge.lab.sample import read_sample
@@ -87,7 +87,9 @@ def rate(
         )
     screen = Screen()
     _show_rate(screen, true_rate)
-    exit_after(screen, [*_rate_notes(true_rate), *without_id(people), *mixed_signatures(file.verdicts)], file)
+    notes = _rate_notes(true_rate)
+    notes += label_notes(None, people, file.verdicts) + mixed_signatures(file.verdicts)
+    exit_after(screen, notes, file)
 
 
 def _check_sources(
