@@ -503,6 +503,14 @@ LEADS: dict[str, tuple[dict[str, Any], FieldPaths, dict[str, Any]]] = {
         {"query": "inputs.q", "response": "outputs.choices.0.text", "context": "docs"},
         {"response": "At nine.", "context": "d"},
     ),
+    "beside what the path leads to": (
+        {
+            "inputs": {"query": "When?", "context": ["old"]},
+            "outputs": {"choices": [{"text": "At 9."}], "context": ["new"]},
+        },
+        {"response": "outputs.choices.0.text"},
+        {"response": "At 9.", "context": "new"},
+    ),
     "JSON in a cell": (
         {"inputs": '{"q": "When?"}', "docs": '[{"text": "d"}]', "response": "r"},
         {"query": "inputs.q", "context": "docs.0.text"},

@@ -112,12 +112,10 @@ def until_found(
     """
     missing_paths = dict(paths)
     first_row: Mapping[str, Any] = {}
-    paths_of_first_row: list[str] = []
     for row in rows:
         if not isinstance(row, CaseError):
-            if not paths_of_first_row:
+            if not first_row and next(_paths_in(row), ""):
                 first_row = row
-                paths_of_first_row = list(islice(_paths_in(row), MAX_PATHS))
             for name, path in list(missing_paths.items()):
                 # Also if it is null: the row has the path.
                 if list(_values_at(row, path)):
@@ -125,6 +123,7 @@ def until_found(
         yield row
         if not missing_paths:
             return
+    paths_of_first_row = list(islice(_paths_in(first_row), MAX_PATHS))
     if not paths_of_first_row:
         return
     for name, path in missing_paths.items():
