@@ -162,6 +162,14 @@ def _may_hide_verdict(place: Place, verdict: Place) -> bool:
 
 def _is_example(text: str, places: Sequence[Place], verdict: Place) -> bool:
     """Whether a tag is only quoted, alone or with its neighbours: the format is `<S1>why</S1><S2>4</S2>`."""
+    for start, end in (verdict.span, _span_with_neighbours(text, places, verdict)):
+        if is_quoted(text, start, end) or text.endswith("`", 0, start):
+            return True
+    return False
+
+
+def _span_with_neighbours(text: str, places: Sequence[Place], verdict: Place) -> Span:
+    """Return where the places begin and end that follow each other, up to the verdict and from it on."""
     start, end = verdict.span
     for place in reversed(places):
         if place.span[1] <= start and not text[place.span[1] : start].strip():
@@ -169,9 +177,7 @@ def _is_example(text: str, places: Sequence[Place], verdict: Place) -> bool:
     for place in places:
         if place.span[0] >= end and not text[end : place.span[0]].strip():
             end = place.span[1]
-    return any(
-        is_quoted(text, *span) or text.endswith("`", 0, span[0]) for span in {verdict.span, (start, end)}
-    )
+    return start, end
 
 
 def _check_asides(reader: Reader, places: Sequence[Place]) -> None:
