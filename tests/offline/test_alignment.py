@@ -1,4 +1,4 @@
-"""A sentence is backed by a run of the content words of one source sentence, and by nothing else."""
+"""A sentence is backed by one source sentence with its content words in their order, and by nothing else."""
 
 from __future__ import annotations
 
@@ -50,10 +50,9 @@ BACKED: Mapping[str, Row] = {
     "the subject is asked for": (OPENING, "It opens at 10.", WHEN),
     "the subject is asked for, with more ahead": ("Our wool museum opens at 10.", "It opens at 10.", WHEN),
     "the subject is in the response": (OPENING, "The museum: it opens at 10."),
-    # what differs once
-    "a phrase at the other end": ("It was founded in 1932.", "In 1932 it was founded."),
-    "a word left out": ("The mill grinds old oats.", "The mill grinds oats."),
-    "a pronoun named": ("The mill is red. It grinds oats.", "The mill grinds oats."),
+    # what is left out
+    "a word that begins a phrase": ("The set has forks and spoons.", "The set has spoons."),
+    "a relative clause": ("The mill, which now houses a small shop, is red.", "The mill is red."),
     "the last of many sentences with its words": (
         " ".join(f"Mill {number} grinds oats." for number in range(100)),
         "Mill 99 grinds oats.",
@@ -64,10 +63,10 @@ BACKED: Mapping[str, Row] = {
     "and": (TWO, "The mill is red and the bridge is old."),
     "but": (TWO, "The mill is red, but the bridge is old."),
     "und": ("Die Mühle ist rot. Die Brücke ist alt.", "Die Mühle ist rot und die Brücke ist alt."),
-    "a Polish ale": ("Młyn jest czerwony. Most jest stary.", "Młyn jest czerwony, ale most jest stary."),
-    "a clause takes its subject from the first": (
-        "The mill is red. The mill has sold bread.",
-        "The mill is red and has sold bread.",
+    "a Russian и": ("Мельница красная. В озере лёд.", "Мельница красная, и в озере лёд."),
+    "two clauses in one sentence, a third in another": (
+        "The mill sells bread and butter. The bridge is old.",
+        "The mill sells bread and butter, and the bridge is old.",
     ),
     # brackets
     "an aside left out": ("The mill (built in 1850) is red.", "The mill is red."),
@@ -91,8 +90,33 @@ UNDECIDED: Mapping[str, Row] = {
     "another order": ("The mill is red.", "The red mill."),
     "a qualifier behind": ("Guests sing most days.", "Guests sing."),
     "one word": ("The capital is Paris.", "Paris."),
-    "words between": (SET, "The set has spoons."),
     "words of two sentences": (TWO, "The mill is old."),
+    # what is left out
+    "words between": (SET, "The set has spoons."),
+    "the head of a compound": ("The mill shop is red.", "The mill is red."),
+    "an owner's word": ("The mayor's wife sings.", "The mayor sings."),
+    "a number": ("The mill has 12 old doors.", "The mill has doors."),
+    "a symbol": ("The mill costs € or dollars.", "The mill costs dollars."),
+    "what a link leads to": ("The mill of Bern is red.", "The mill is red."),
+    "a qualifier": ("The mill never grinds oats.", "The mill grinds oats."),
+    "by": ("The firm is owned by Alpha.", "The firm owns Alpha."),
+    # what stands ahead
+    "a time": ("In May the mill opens at 10.", "The mill opens at 10."),
+    "a day without a link word": ("Mondays the mill is closed.", "The mill is closed."),
+    "a condition": ("When it rains, the mill closes at 5.", "The mill closes at 5."),
+    "whose words they are": ("Critics say it owes 5 million.", "It owes 5 million."),
+    "another subject in apposition": ("Ada, sister of Ben, lives in Rome.", "Ben lives in Rome."),
+    # what differs
+    "a phrase at the other end": ("It was founded in 1932.", "In 1932 it was founded."),
+    "a pronoun named": ("The mill is red. It grinds oats.", "The mill grinds oats."),
+    "a clause takes its subject from the first": (
+        "The mill is red. The mill has sold bread.",
+        "The mill is red and has sold bread.",
+    ),
+    "a list of more clauses than are looked up": (
+        " ".join(f"Mill {name} is red." for name in "ABCDEFGHIJ"),
+        ", ".join(f"mill {name} is red" for name in "ABCDEFGHIJ"),
+    ),
     # forms of a word
     "another verb form that is no ending": ("The mill grinds oats.", "The mill ground oats."),
     "a form in a language whose endings are not known": ("Le moulin est rouge.", "Les moulins sont rouges."),
@@ -156,7 +180,7 @@ def claims_of(row: Row) -> list[Claim]:
 
 
 @pytest.mark.parametrize("row", BACKED.values(), ids=BACKED)
-def test_a_run_of_one_source_sentence_is_backed(row: Row) -> None:
+def test_words_of_one_source_sentence_in_their_order_are_backed(row: Row) -> None:
     claims = claims_of(row)
     assert [claim.finding for claim in claims] == ["backed"] * len(claims)
     assert all(0.8 <= claim.score <= 1 for claim in claims)

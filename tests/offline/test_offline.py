@@ -63,7 +63,7 @@ BACKED = [
     "It was founded in 1932.",
     "Adult pays 12 euros.",
     "Adults pay 12 euros, and it was founded in 1932.",
-    "In 1932 it was founded.",
+    "It was founded in 1932, but adults pay 12 euros.",
 ]
 NOT_DECIDED = [
     "It was founded in 1933.",

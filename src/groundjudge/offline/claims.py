@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Literal, TypeAlias
-
-from rapidfuzz.distance import LCSseq
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.alignment import Sentence, Sources, as_compared
 from groundjudge.offline.vocabulary import keys_of, negations, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import Language, Word, words
+from groundjudge.text.words import Word, words
 
 Finding: TypeAlias = Literal["backed", "undecided", "refuted", "claims nothing"]
 """What is known about a sentence; "refuted" is a refusal ("not mentioned") of what the sources do mention."""
 
+MAX_CLAUSES = 8
+"""Clauses of a sentence that are looked up on their own: a longer list takes the square of the time."""
+
 MAX_OTHERS = 2
 """Words other than talk in a question back, a heading or a greeting; with more it also says something."""
-
-MAX_CONJUNCTION = 3
-"""Letters of a word that joins a clause to the one before it, in any language: y, und, and, ale."""
 
 # Above every usual threshold: what is supported passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
 """The score of a sentence whose words are all in the source, each in another form; 1.0 if none is."""
 
 _ASKS_OR_ANNOUNCES = compile_when_used(r"[?？:：]\W*\Z|\A\s*#+\s")
-_ASKS = compile_when_used("[?？]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,151 +58,150 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
         query: what the text answers.
         compared_text: the text with spaces for what says nothing in it; "" if there is no such part.
     """
-    cut_sentences = sentences(text)
-    compared_text = compared_text or text
-    compared = [as_compared(compared_text[sentence.start : sentence.end]) for sentence in cut_sentences]
-    words_of_sentences = [words(text, sources.language) for text in compared]
-    reader = _Reader(frozenset[str]().union(*map(keys_of, words_of_sentences)), sources, query)
+    spans = sentences(text)
+    compared = [as_compared((compared_text or text)[start:end]) for _, start, end in spans]
+    reader = _Reader(sources, query)
     claims: list[Claim] = []
-    openers: list[Word] = []
-    for sentence, sentence_words in zip(cut_sentences, words_of_sentences, strict=True):
-        if not compared_text[sentence.start : sentence.end].strip():
-            claims.append(Claim(sentence.text, "claims nothing"))  # a line of a list of sources
+    for number, span in enumerate(spans):
+        if not compared[number].strip():  # a line of a list of sources
+            claims.append(Claim(span.text, "claims nothing"))
             continue
-        is_last = sentence is cut_sentences[-1]
-        if not is_last and sentence_words and not reader.split_openers(sentence_words)[1]:
-            openers += sentence_words  # "Yes. We are open." claims what "Yes, we are open." does
-            claims.append(Claim(sentence.text, "claims nothing"))
-            continue
-        claim = reader.read(sentence.text, [*openers, *sentence_words])
-        if openers and claim.finding == "claims nothing":
-            claims[-1] = reader.read(claims[-1].sentence, openers)  # "Of course! Which day is it?"
+        claim = reader.read(span.text, compared[number])
+        if claim.finding == "undecided" and reader.only_opens(compared[number]) and number + 1 < len(spans):
+            # "Yes. We are open." claims what "Yes, we are open." does.
+            claim = reader.read(span.text, f"{compared[number]} {compared[number + 1]}")
         claims.append(claim)
-        openers = []
     return claims
 
 
 class _Reader:
     """Reads the sentences of one text."""
 
-    def __init__(self, text_keys: frozenset[str], sources: Sources, query: str) -> None:
+    def __init__(self, sources: Sources, query: str) -> None:
         self._sources = sources
-        self._language: Language = sources.language
-        self._negations = negations(self._language)
-        self._greetings = self._vocabulary("greetings")
-        self._talk = self._vocabulary("greetings talk")
-        self._stating_nothing = self._vocabulary("greetings talk pronouns_and_auxiliaries")
-        questions = [sentence.text for sentence in sentences(query) if _ASKS.search(sentence.text)]
-        self._is_question = bool(questions)
-        question_words = words(" ".join(questions), self._language)
-        self._question_keys = frozenset(keys_of(question_words)) - self._stating_nothing
-        query_keys = frozenset(keys_of(words(query, self._language))) - self._stating_nothing
-        self._asked = query_keys & sources.places.keys()
-        self._known = query_keys | text_keys | self._vocabulary("openers")
+        self._negations = negations(sources.language)
+        self._talk = self._vocabulary("greetings talk pronouns_and_auxiliaries agreement")
+        questions = [text for text, _, _ in sentences(query) if "?" in text or "？" in text]
+        # "Can you help me?" asks nothing that a source could answer.
+        self._asked = frozenset(keys_of(words(" ".join(questions), sources.language))) - self._talk
 
-    def read(self, sentence: str, sentence_words: Sequence[Word]) -> Claim:
+    def read(self, sentence: str, compared: str) -> Claim:
         """Find out what the sources say about a sentence.
 
         Args:
             sentence: its text.
-            sentence_words: its words, preceded by those of a "Yes." that opens it.
+            compared: what of it is looked up.
         """
-        openers, statement = self.split_openers(sentence_words)
-        statement_keys = keys_of(statement)
-        keys = frozenset([*keys_of(openers), *statement_keys])
-        other_keys = keys - self._stating_nothing
-        asks_or_announces = _ASKS_OR_ANNOUNCES.search(as_compared(sentence)) is not None
-        is_short = bool(sentence_words) and len(other_keys) <= MAX_OTHERS
-        # "It is free" says something about its subject in words that otherwise belong to conversation.
-        says_something = bool(sentence_words) and sentence_words[0].key in self._vocabulary("subjects")
-        if (asks_or_announces and is_short) or (not says_something and self._is_talk(keys, other_keys)):
+        sentence_words = words(compared, self._sources.language)
+        if self._claims_nothing(compared, sentence_words):
             return Claim(sentence, "claims nothing")
-        places = self._sources.places
-        foreign = [word for word in statement if word.kind == "content" and word.key not in places]
-        backing: list[Sentence] = []
-        # As a whole first: "bread and butter" is not two clauses.
-        if not foreign:
-            backing = self._sources.find(statement, self._known, self._asked)
-        if not backing and all(map(_may_join_clauses, foreign)):
-            backing = self._find_clauses(statement)
-        if backing and self._agrees(keys_of(openers), statement_keys, backing):
-            return Claim(sentence, "backed", _literalness(statement, backing), _passages_of(backing))
+        openers, statement = self._split_openers(sentence_words)
+        backing = self._find(statement)
+        if backing and self._agrees(keys_of(openers), statement, backing):
+            passages = dict.fromkeys(source.passage for source in backing)
+            return Claim(sentence, "backed", _literalness(statement, backing), tuple(passages))
         # After the search: "The shop is not open" is found in a source that says so.
-        if self._is_refusal(statement_keys):
+        if self._is_refusal(keys_of(sentence_words)):
             return self._read_refusal(sentence, statement)
-        nearest, rank = self._sources.nearest(statement_keys)
-        nearest_keys = _keys_of_all(nearest)
-        missing = [word.text for word in statement if word.kind == "content" and word.key not in nearest_keys]
-        return Claim(sentence, "undecided", rank, _passages_of(nearest), tuple(dict.fromkeys(missing)))
+        keys = keys_of(statement)
+        nearest, rank = self._sources.nearest(keys)
+        if nearest is None:
+            return Claim(sentence, "undecided", rank, missing=_texts_of(statement, keys))
+        missing = _texts_of(statement, set(keys) - nearest.keys)
+        return Claim(sentence, "undecided", rank, (nearest.passage,), missing)
 
-    def split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
+    def only_opens(self, compared: str) -> bool:
+        """Whether a sentence only opens the next one: "Yes."."""
+        _, statement = self._split_openers(words(compared, self._sources.language))
+        return not statement
+
+    def _split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""
+        openers = self._vocabulary("openers")
         for number, word in enumerate(sentence_words):
-            if word.key not in self._vocabulary("openers"):
+            if word.key not in openers:
                 return sentence_words[:number], sentence_words[number:]
         return sentence_words, ()
 
-    def _find_clauses(self, statement: Sequence[Word]) -> list[Sentence]:
-        """Find a sentence for each clause of a compound one; [] unless all are found.
-
-        Before a clause, its sentence must say only what the first clause names: a clause takes its subject
-        from the one before it.
-        """
-        clauses = _clauses_of(statement)
-        if not clauses or not self._vocabulary("conditions").isdisjoint(keys_of(statement)):
-            return []  # a condition applies to the clause next to it only
-        known_keys = frozenset(keys_of(clauses[0]))
+    def _find(self, statement: Sequence[Word]) -> list[Sentence]:
+        """Find the sentences that say a statement, each of them one or more clauses; [] if it is not said."""
+        clauses = self._clauses_of(statement)
+        asked: frozenset[str] | None = self._asked & self._sources.places.keys()
         backing: list[Sentence] = []
-        for clause in clauses:
-            clause_backing = self._sources.find(clause, known_keys, None)
-            first = clause[0]
-            # Only "and" and "und" are known as such: any other word that may join clauses is dropped to try.
-            may_be_left_out = _may_join_clauses(first) and first.key not in self._negations
-            if not clause_backing and backing and may_be_left_out:
-                clause_backing = self._sources.find(clause[1:], known_keys, None)
-            if not clause_backing:
+        while clauses:
+            # As a whole first: "bread and butter" is not two clauses.
+            for n_clauses in range(len(clauses), 0, -1):
+                clause = list(chain.from_iterable(clauses[:n_clauses]))
+                if clause and clause[0].key in self._vocabulary("conjunctions"):
+                    clause = clause[1:]
+                sentence = self._sources.find(clause, asked)
+                if sentence is not None:
+                    break
+            else:
                 return []
-            backing.extend(clause_backing)
+            backing.append(sentence)
+            clauses = clauses[n_clauses:]
+            asked = None  # what a sentence says before a later clause is another subject
         return backing
 
-    def _agrees(self, openers: Sequence[str], keys: Sequence[str], backing: Sequence[Sentence]) -> bool:
-        """Whether a yes or no before a claim agrees with it.
+    def _clauses_of(self, statement: Sequence[Word]) -> list[Sequence[Word]]:
+        """Return the clauses of a sentence, which begin after commas and semicolons, with "and" and "but".
 
-        It answers the query: then the sentence that supports the claim must be about everything that is
-        asked, and only "no" goes with a negation.
+        As words: "We open at 9, but sell tea" -> "We open at 9", "but sell tea". A sentence with a condition
+        is one clause: "unless" applies only to the clause next to it.
         """
-        agrees = not self._vocabulary("agreement").isdisjoint(openers)
-        denies = not self._vocabulary("no").isdisjoint(openers)
-        if not self._is_question or not (agrees or denies):
+        conjunctions = self._vocabulary("conjunctions")
+        clauses: list[list[Word]] = [[]]
+        has_content = False
+        for word in statement:
+            joins = word.key in conjunctions
+            # A clause without a content word goes on.
+            if has_content and (joins or word.begins_clause):
+                clauses.append([])
+                has_content = False
+            clauses[-1].append(word)
+            has_content = has_content or (word.kind == "content" and not joins)
+        has_condition = not self._vocabulary("conditions").isdisjoint(keys_of(statement))
+        if has_condition or len(clauses) > MAX_CLAUSES:
+            return [statement]
+        return [*clauses]
+
+    def _agrees(self, openers: Sequence[str], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
+        """Whether a yes or no before a statement goes with it.
+
+        "No, we are open" contradicts itself, and "Yes" says more than the statement unless the sentence that
+        says this is about everything that the query asks.
+        """
+        if not self._asked or self._vocabulary("no agreement").isdisjoint(openers):
             return True
-        # "Yes" to a question that the sentence says nothing about would confirm something unknown.
-        is_negated = not self._negations.isdisjoint(keys)
-        return agrees is not denies and is_negated is denies and self._question_keys <= _keys_of_all(backing)
+        says_no = not self._vocabulary("no").isdisjoint(openers)
+        is_negated = not self._negations.isdisjoint(keys_of(statement))
+        backing_keys = frozenset[str]().union(*(source.keys for source in backing))
+        return says_no is is_negated and self._asked <= backing_keys
 
-    def _is_talk(self, keys: frozenset[str], other_keys: frozenset[str]) -> bool:
-        """Whether a sentence consists only of words of conversation, like "Thanks!".
+    def _claims_nothing(self, compared: str, sentence_words: Sequence[Word]) -> bool:
+        """Whether a sentence consists only of words of conversation, asks back, or announces what follows.
 
-        A word that answers a question claims something: "Yes.", and "Of course!" to a question. Next to a
-        greeting a few others are fine if no source has them and nothing is denied: "Sorry for the delay!"
-
-        Args:
-            keys: the words of the sentence.
-            other_keys: those that are not words of conversation.
+        A word that answers a question claims something: "Yes.", "Of course!". Next to a greeting a few others
+        are fine if no source has them and nothing is denied: "Sorry for the delay!"
         """
-        greets = not self._greetings.isdisjoint(keys)
-        answers = self._vocabulary("yes no")
-        if self._is_question and (self._asked or not greets):
-            # Otherwise "Of course, happy to help" agrees to help.
-            answers = self._vocabulary("yes no agreement")
-        if not answers.isdisjoint(keys):
+        keys = frozenset(keys_of(sentence_words))
+        answers = self._vocabulary("yes no agreement") if self._asked else self._vocabulary("yes no")
+        if not sentence_words or not keys.isdisjoint(answers):
             return False
-        if not other_keys:
-            # "Free." alone is a statement, but "Feel free to ask." is not.
-            is_one_word = len(keys - self._negations) == 1
-            agrees = not self._vocabulary("agreement").isdisjoint(keys)
-            return not self._talk.isdisjoint(keys) and (greets or agrees or not is_one_word)
-        is_foreign = other_keys.isdisjoint(self._sources.places) and self._negations.isdisjoint(keys)
-        return greets and len(other_keys) <= MAX_OTHERS and is_foreign
+        others = keys - self._talk
+        if len(others) <= MAX_OTHERS and _ASKS_OR_ANNOUNCES.search(compared):
+            return True
+        # "It is free" says something about its subject in words that otherwise belong to conversation.
+        if sentence_words[0].key in self._vocabulary("subjects"):
+            return False
+        if others:
+            greets = not keys.isdisjoint(self._vocabulary("greetings"))
+            is_foreign = others.isdisjoint(self._sources.places) and keys.isdisjoint(self._negations)
+            return greets and len(others) <= MAX_OTHERS and is_foreign
+        # "Free." alone is a statement, but "Feel free to ask." is not.
+        needed = "greetings agreement" if len(keys - self._negations) == 1 else "greetings talk agreement"
+        return not keys.isdisjoint(self._vocabulary(needed))
 
     def _is_refusal(self, keys: Sequence[str]) -> bool:
         """Whether a sentence says that the sources do not say something.
@@ -214,75 +211,43 @@ class _Reader:
         """
         if self._negations.isdisjoint(keys):
             return False
-        last = ""  # the kind of the word before, words of conversation left out
-        for key in keys:
-            kind = "other"
-            if key in self._negations:
-                kind = "negation"
-            elif key in self._vocabulary("saying"):
-                kind = "saying"
-            elif key in self._stating_nothing:
-                continue
-            if {kind, last} == {"negation", "saying"}:
+        if not self._vocabulary("sources").isdisjoint(keys):
+            return True
+        saying = self._vocabulary("saying")
+        told = [key for key in keys if key in saying or key in self._negations or key not in self._talk]
+        for key, next_key in pairwise(told):
+            if (key in saying and next_key in self._negations) or (
+                key in self._negations and next_key in saying
+            ):
                 return True
-            last = kind
-        return not self._vocabulary("sources").isdisjoint(keys)
+        return False
 
     def _read_refusal(self, sentence: str, statement: Sequence[Word]) -> Claim:
         """Read a refusal: it claims nothing if no source has a word of what is said to be missing."""
-        about_sources = self._vocabulary("saying") | self._vocabulary("sources") | self._stating_nothing
-        missing = frozenset(keys_of(statement)) - about_sources
-        words_in_sources = {
-            word.key: word.text for word in statement if word.key in missing & self._sources.places.keys()
-        }
-        if not words_in_sources:
+        about_sources = self._vocabulary("saying sources") | self._talk
+        missing = [key for key in dict.fromkeys(keys_of(statement)) if key not in about_sources]
+        found = [key for key in missing if key in self._sources.places]
+        if not found:
             return Claim(sentence, "claims nothing")
-        number = self._sources.places[next(iter(words_in_sources))][0]
+        number = self._sources.places[found[0]][0]
         passage = self._sources.sentences[number].passage
-        rank = 1 - len(words_in_sources) / len(missing)  # the more of it is there, the more it is refuted
-        return Claim(sentence, "refuted", rank, (passage,), tuple(words_in_sources.values()))
+        rank = 1 - len(found) / len(missing)  # the more of it is there, the more it is refuted
+        return Claim(sentence, "refuted", rank, (passage,), _texts_of(statement, found))
 
     def _vocabulary(self, names: str) -> frozenset[str]:
-        return vocabulary(names, self._language)
+        return vocabulary(names, self._sources.language)
 
 
-def _keys_of_all(source_sentences: Sequence[Sentence]) -> set[str]:
-    return {key for sentence in source_sentences for key in sentence.keys}
-
-
-def _passages_of(source_sentences: Sequence[Sentence]) -> tuple[Passage, ...]:
-    return tuple(dict.fromkeys(sentence.passage for sentence in source_sentences))
+def _texts_of(statement: Sequence[Word], keys: Collection[str]) -> tuple[str, ...]:
+    """Return the content words with these keys as they are written, each once."""
+    texts = [word.text for word in statement if word.kind == "content" and word.key in keys]
+    return tuple(dict.fromkeys(texts))
 
 
 def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> float:
     """Return the score of a supported claim: how many of its words are in the sources unchanged."""
-    claim_texts = [word.text.casefold() for word in statement]
-    source_texts: list[str] = []
-    for sentence in backing:
-        source_texts.extend(word.text.casefold() for word in sentence.words)
-    share = LCSseq.similarity(claim_texts, source_texts) / len(claim_texts)
-    return WORST_BACKED + (1 - WORST_BACKED) * share
-
-
-def _may_join_clauses(word: Word) -> bool:
-    """Whether a clause may begin with a word that is in no source."""
-    return len(word.text) <= MAX_CONJUNCTION and word.text.islower()
-
-
-def _clauses_of(claim_words: Sequence[Word]) -> list[list[Word]]:
-    """Return the clauses of a sentence, separated by commas, semicolons and "and"; [] if there is only one.
-
-    As words: "We open at 9 and sell tea" -> "We open at 9", "and sell tea".
-    """
-    clauses: list[list[Word]] = [[]]
-    has_content = False
-    for word in claim_words:
-        # A clause without a content word goes on.
-        if has_content and (word.begins_clause or word.text.casefold() in {"and", "und"}):
-            clauses.append([])
-            has_content = False
-        clauses[-1].append(word)
-        has_content = has_content or word.kind == "content"
-    if not has_content:
-        clauses.pop()
-    return clauses if len(clauses) > 1 else []
+    source_texts: set[str] = set()
+    for source in backing:
+        source_texts.update(word.text.casefold() for word in source.words)
+    n_unchanged = sum(word.text.casefold() in source_texts for word in statement)
+    return WORST_BACKED + (1 - WORST_BACKED) * n_unchanged / len(statement)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -99,7 +98,7 @@ class OfflineModel:
             reading = _read_passage(rubric, case, claims, texts)
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
         else:
-            reading = _read_response(rubric, case, claims, texts, request.sentences)
+            reading = _read_response(rubric, claims, texts, request.sentences)
             is_decided = all(claim.finding in {"backed", "claims nothing"} for claim in claims)
         limits = f"({LIMITS})"
         if rubric.format.parts_are_sentences:  # a scorecard has no place for a reason next to its quotes
@@ -136,11 +135,7 @@ def _source_texts(rubric: Rubric, case: Case) -> list[str]:
 
 
 def _read_response(
-    rubric: Rubric,
-    case: Case,
-    claims: Sequence[Claim],
-    texts: Sequence[str],
-    sentences: Sentences | None,
+    rubric: Rubric, claims: Sequence[Claim], texts: Sequence[str], sentences: Sentences | None
 ) -> Reading:
     """Judge a response: its score is that of the sentence with the lowest score."""
     real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
@@ -155,59 +150,45 @@ def _read_response(
         value = rubric.not_applicable[0]
     elif rubric.scale.without_score is None:
         value, label = _value_of(rubric, Claim("", "backed", STATES_NOTHING))
-    parts: list[PartReading] = []
+    rated: Sequence[Claim] = ()
     whole: float | None = None
     if sentences is not None:
-        starts = [(sentence.document, sentence.start) for sentence in sentences.source]
-        for number, claim in enumerate(claims, 1):
-            parts.append(_numbered_part(rubric, claim, texts, number, starts))
+        rated = claims
         whole = min((_score_of(rubric, claim) for claim in real_claims), default=1.0)
     elif rubric.format.parts_are_sentences:
-        to_rate = sentences_to_rate([claim.sentence for claim in claims], case.response_text)
-        for claim in claims:
-            if claim.sentence in to_rate:
-                parts.append(_sentence_part(rubric, claim, texts))
+        to_rate = sentences_to_rate([claim.sentence for claim in claims])
+        rated = [claim for claim in claims if claim.sentence in to_rate]
+    numbers = _numbers_of(sentences)
+    parts = [_part_of(rubric, claim, texts, numbers) for claim in rated]
     level = label_of(value, rubric.levels) or ""
     return Reading(
         value, _reason_of(claims, texts), tuple(parts), level, label=label, shares=shares, whole=whole
     )
 
 
-def _numbered_part(
-    rubric: Rubric,
-    claim: Claim,
-    texts: Sequence[str],
-    number: int,
-    starts: Sequence[tuple[int, int]],
+def _numbers_of(sentences: Sentences | None) -> Mapping[tuple[int, int], int]:
+    """Return the numbers of the source's sentences by their document and beginning; {} if there are none."""
+    if sentences is None:
+        return {}
+    return {(source.document, source.start): number for number, source in enumerate(sentences.source, 1)}
+
+
+def _part_of(
+    rubric: Rubric, claim: Claim, texts: Sequence[str], numbers: Mapping[tuple[int, int], int]
 ) -> PartReading:
-    """Return a sentence with its value, and the numbers of the source's sentences as its evidence.
+    """Return a sentence with its value, and the source's sentences that say it or are most like it.
 
-    Args:
-        rubric: the judge's rubric.
-        claim: what was found for the sentence.
-        texts: the source.
-        number: the number of the sentence.
-        starts: the document and the beginning of each sentence of the source.
+    The judge's format writes their text or, if they are numbered, their numbers.
     """
-    part = _sentence_part(rubric, claim, texts)
-    sources: list[int] = []
-    if part.quotes:
-        # A passage is a sentence or part of one.
-        sources = [bisect_right(starts, passage[:2]) for passage in claim.passages]
-    return replace(part, quotes=(), number=number, sources=tuple(sources))
-
-
-def _sentence_part(rubric: Rubric, claim: Claim, texts: Sequence[str]) -> PartReading:
-    """Return a sentence with its value, and the source's sentences that say it or are most like it."""
     if claim.finding == "claims nothing":
-        return PartReading(
-            claim.sentence, None, _finding_of(claim, texts), (), rubric.scale.without_score or ""
-        )
+        return PartReading(claim.sentence, None, NOTHING_STATED, label=rubric.scale.without_score or "")
     value, label = _value_of(rubric, claim)
-    quotes: tuple[str, ...] = ()
-    if rubric.scale.score(value) > 0:
-        quotes = tuple(texts[document][start:end] for document, start, end in claim.passages)
-    return PartReading(claim.sentence, value, _finding_of(claim, texts), quotes, label)
+    part = PartReading(claim.sentence, value, _finding_of(claim, texts), label=label)
+    if rubric.scale.score(value) == 0:  # which needs no evidence
+        return part
+    quotes = tuple(texts[document][start:end] for document, start, end in claim.passages)
+    sources = tuple(numbers[document, start] for document, start, _ in claim.passages if numbers)
+    return replace(part, quotes=quotes, sources=sources)
 
 
 def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:

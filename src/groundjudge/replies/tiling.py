@@ -110,7 +110,7 @@ def check_tiling(parts: Sequence[PartReading], response: str, reply: Reply) -> N
         raise ReplyError("ambiguous", reply.text, quotes=quotes, numbers=(surplus[0],))
 
 
-def sentences_to_rate(sentences: Sequence[str], response: str) -> set[str]:  # noqa: ARG001  the offline judge's
+def sentences_to_rate(sentences: Sequence[str]) -> set[str]:
     """Return the sentences of a response that a scorecard must rate: all, if none has a letter or digit."""
     with_letters: set[str] = set()
     for sentence in sentences:

@@ -25,14 +25,14 @@ Kind: TypeAlias = Literal["content", "link", "filler"]
 """What a word is there for: it says something, it links words that do, or the grammar asks for it."""
 
 _FILLERS = {
-    "english": "a an the this these those it its they their them is are be been being has have do does "
+    "english": "a an the this that these those its their is are be been being has have do does "
     "which who there here and then also so",
     "german": "der die das den dem des ein eine einen einem einer eines dieser diese dieses es ihr ihre "
     "ihren ist sind hat haben wird werden und auch da dann so",
 }
 _LINKS = {
-    "english": "of in on at to for with by from as into through during about over under he she his her him i "
-    "my me",
+    "english": "of in on at to for with by from as into through during about over under it they them he she "
+    "his her him i my me",
     "german": "in im an am auf aus bei beim durch für mit nach um unter vom von vor über zu zum zur als er "
     "sie sein seine",
 }
@@ -85,39 +85,13 @@ class _Characters(dict[int, str]):
         return text
 
 
-class _Pieces(dict[str, tuple[tuple[Word, ...], bool]]):
-    """The words of pieces without spaces, and whether the next one begins a clause; filled as they occur.
-
-    A dict, because a functools cache takes three times as long to find a piece.
-    """
-
-    def __init__(self, language: Language, *, begins_clause: bool) -> None:
-        super().__init__()
-        self._language: Language = language
-        self._begins_clause = begins_clause
-
-    def __missing__(self, piece: str) -> tuple[tuple[Word, ...], bool]:
-        found_words: list[Word] = []
-        begins_clause = self._begins_clause
-        for core in _fold(piece).split():
-            core_words, ends_clause = _words_of_core(core[:MAX_COMPARED], self._language, begins_clause)
-            found_words += core_words
-            begins_clause = ends_clause or (begins_clause and not core_words)
-        entry = (tuple(found_words), begins_clause)
-        if len(piece) <= MAX_PIECE:
-            if len(self) >= MAX_KEPT:
-                self.clear()
-            self[piece] = entry
-        return entry
-
-
 def words(text: str, language: Language = "english") -> list[Word]:
     """The words of a text, in order: of "The 1,000 cats' toys" the keys are the, 1000, cat and toy."""
-    pieces = _pieces_of(language)
     found_words: list[Word] = []
     begins_clause = True
     for piece in text.split():
-        piece_words, begins_clause = pieces[begins_clause][piece]
+        read = _words_of_piece if len(piece) <= MAX_PIECE else _words_of_piece.__wrapped__
+        piece_words, begins_clause = read(piece, language, begins_clause)
         found_words += piece_words
     return found_words
 
@@ -149,10 +123,19 @@ def _characters() -> _Characters:
     return _Characters()
 
 
-@cache
-def _pieces_of(language: Language) -> tuple[_Pieces, _Pieces]:
-    """The pieces that are known in a language: those that begin no clause, and those that do."""
-    return _Pieces(language, begins_clause=False), _Pieces(language, begins_clause=True)
+@lru_cache(MAX_KEPT)
+def _words_of_piece(
+    piece: str,
+    language: Language,
+    begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
+) -> tuple[tuple[Word, ...], bool]:
+    """Return the words in a piece of text without spaces, and whether the word after it begins a clause."""
+    piece_words: list[Word] = []
+    for core in _fold(piece).split():
+        core_words, ends_clause = _words_of_core(core[:MAX_COMPARED], language, begins_clause=begins_clause)
+        piece_words += core_words
+        begins_clause = ends_clause or (begins_clause and not core_words)
+    return tuple(piece_words), begins_clause
 
 
 def _fold(text: str) -> str:
@@ -186,26 +169,21 @@ def _fold_character(character: str) -> str:
     return " "
 
 
-@lru_cache(MAX_KEPT)
-def _words_of_core(
-    piece: str,
-    language: Language,
-    begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
-) -> tuple[tuple[Word, ...], bool]:
+def _words_of_core(piece: str, language: Language, *, begins_clause: bool) -> tuple[list[Word], bool]:
     """Return the words in a folded piece of text without spaces, and whether a clause ends after it."""
     core = piece.strip(_INSIDE_WORDS)
     if not core:
-        return (), True  # a comma, a dash between spaces
-    start = piece.index(core)
-    after = piece[start + len(core) :]
-    piece_words: list[Word] = []
-    for part in _parts_of(core, piece[:start], after):
-        begins = begins_clause and not piece_words
-        kind = _kind_of(part.casefold(), language)
+        return [], True  # a comma, a dash between spaces
+    before, _, after = piece.partition(core)
+    core_words: list[Word] = []
+    for part in _parts_of(core, before, after):
+        begins = begins_clause and not core_words
+        small = part.casefold()
+        kind = _kind_of(small, language)
         if part == "A" and not begins:
             kind = "content"  # Gallery A
-        piece_words.append(Word(part, _key_of(part, language), kind, begins))
-    return tuple(piece_words), after[:1] in {".", ",", ":"}
+        core_words.append(Word(part, _key_of(small if begins else part, language), kind, begins))
+    return core_words, after[:1] in {".", ",", ":"}
 
 
 def _parts_of(core: str, before: str, after: str) -> list[str]:
