@@ -17,6 +17,7 @@ OPENING = "The cafe opens at 8. The museum opens at 10."
 WHEN = "When does the museum open?"
 RANGE = "The train goes from Bern to Basel."
 SET = "The set has forks, knives and spoons."
+TABLE = "| Boat | Departs | Berth |\n|---|---|---|\n| Skua | 7:40 | 3 |\n| Tern | 8:15 | 5 |"
 STEPS = "1. Open the valve.\n2. Drain the tank."
 
 BACKED: Mapping[str, Row] = {
@@ -75,6 +76,10 @@ BACKED: Mapping[str, Row] = {
     "numbers of a list": (STEPS, "Open the valve.\nDrain the tank."),
     "other numbers": (STEPS, "1) Drain the tank.\n2) Open the valve."),
     "letters": (STEPS, "a) Open the valve.\nb) Drain the tank."),
+    # tables
+    "a row with its columns": (TABLE, "Skua: departs 7:40, berth 3."),
+    "a row with all of its columns": (TABLE, "Boat Skua: departs 7:40, berth 3."),
+    "a row as it is": (TABLE, "Skua: 7:40, 3"),
     # scripts and code
     "Chinese": ("博物馆周日开放，有40个展厅。", "博物馆周日开放。"),
     "a Chinese number with blanks": ("博物馆有40个展厅。", "博物馆有 40 个展厅。"),
@@ -161,6 +166,13 @@ UNDECIDED: Mapping[str, Row] = {
     # lists
     "an item more": (SET, "The set has forks, knives, spoons and plates."),
     "an item exchanged": (SET, "The set has forks, plates and spoons."),
+    # tables
+    "a cell of another row": (TABLE, "Skua: departs 8:15, berth 3."),
+    "a cell of another column": (TABLE, "Skua: berth 7:40."),
+    "a column of an earlier table": (
+        f"{TABLE}\nOther boats:\n| Heron | 9:05 | 1 |",
+        "Heron: departs 9:05, berth 1.",
+    ),
     # scripts and code
     "a Chinese negation": ("博物馆周日不开放。", "博物馆周日开放。"),
     "a Chinese number": ("博物馆有40个展厅。", "博物馆有45个展厅。"),

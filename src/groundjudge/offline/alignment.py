@@ -124,36 +124,51 @@ class Sources:
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
-    """Read the sentences that can support a response.
-
-    Each is read as it is and, if it has an aside in brackets or a relative clause, without that.
-    """
+    """Read the sentences that can support a response, each in all ways in which a claim may repeat it."""
     language = language_of((response, *documents))
     source_sentences: list[Sentence] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
     for document, content in enumerate(documents):
+        header: Sequence[str] = ()
         for text, start, end in sentences(content):
             if _QUESTION.search(text):
                 continue
-            for reading in _readings_of(text, language):
+            cells = _cells_of(text)
+            readings = [text, *_without_asides(text, language), *_with_header(cells, header)]
+            header = header or cells if cells else ()
+            for reading in readings:
                 text_words = words(as_compared(reading), language)
                 keys = frozenset(keys_of(text_words))
                 for key in keys:
                     places[key].append(len(source_sentences))
-                # Both readings have the same passage: an aside is quoted with its sentence.
+                # All have the same passage: an aside is quoted with its sentence.
                 source_sentences.append(Sentence(Passage(document, start, end), text_words, keys))
     return Sources(language, source_sentences, places)
 
 
-def _readings_of(text: str, language: Language) -> list[str]:
-    """Return a sentence as it is, and without its asides, unless one of them limits the rest.
+def _without_asides(text: str, language: Language) -> list[str]:
+    """Return a sentence without its asides, in a list; [] if it has none, or one that limits the rest.
 
-    "It opened (in May) at 9." -> itself and "It opened   at 9."; "It opens (not in May) at 9." -> itself.
+    "It opened (in May) at 9." -> "It opened   at 9."; "It opens (not in May) at 9." -> [].
     """
     asides = keys_of(words(" ".join(_ASIDE.findall(text)), language))
     if not asides or not limits(language).isdisjoint(asides):
-        return [text]
-    return [text, _ASIDE.sub(" ", text)]
+        return []
+    return [_ASIDE.sub(" ", text)]
+
+
+def _cells_of(text: str) -> list[str]:
+    """Return the cells of a row of a Markdown table; [] for any other text."""
+    row = text.partition("\n")[0].strip()
+    return row.strip("|").split("|") if row.startswith("|") else []
+
+
+def _with_header(cells: Sequence[str], header: Sequence[str]) -> list[str]:
+    """Return a row of a table with its columns: "Skua, Departs 7:40" and "Boat Skua, Departs 7:40"."""
+    if not header or len(cells) != len(header):
+        return []
+    others = ", ".join(f"{name} {cell}" for name, cell in zip(header[1:], cells[1:], strict=True))
+    return [f"{cells[0]}, {others}", f"{header[0]} {cells[0]}, {others}"]
 
 
 def as_compared(sentence: str) -> str:

@@ -27,7 +27,8 @@ MAX_OTHERS = 2
 WORST_BACKED = 0.8
 """The score of a sentence whose words are all in the source, each in another form; 1.0 if none is."""
 
-_ASKS_OR_ANNOUNCES = compile_when_used(r"[?？:：]\W*\Z|\A\s*#+\s")
+_ANNOUNCES = compile_when_used(r"[:：]\W*\Z|\A\s*#+\s")
+_ASKS = compile_when_used(r"[?？]\W*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +191,18 @@ class _Reader:
         if not sentence_words or not keys.isdisjoint(answers):
             return False
         others = keys - self._talk
-        if len(others) <= MAX_OTHERS and _ASKS_OR_ANNOUNCES.search(compared):
+        is_foreign = others.isdisjoint(self._sources.places)
+        if len(others) <= MAX_OTHERS and _ANNOUNCES.search(compared):
+            return True
+        if (is_foreign or len(others) <= MAX_OTHERS) and _ASKS.search(compared):
             return True
         # "It is free" says something about its subject in words that otherwise belong to conversation.
         if sentence_words[0].key in self._vocabulary("subjects"):
             return False
         if others:
             greets = not keys.isdisjoint(self._vocabulary("greetings"))
-            is_foreign = others.isdisjoint(self._sources.places) and keys.isdisjoint(self._negations)
-            return greets and len(others) <= MAX_OTHERS and is_foreign
+            denies = not keys.isdisjoint(self._negations)
+            return greets and len(others) <= MAX_OTHERS and is_foreign and not denies
         # "Free." alone is a statement, but "Feel free to ask." is not.
         needed = "greetings agreement" if len(keys - self._negations) == 1 else "greetings talk agreement"
         return not keys.isdisjoint(self._vocabulary(needed))
