@@ -213,8 +213,12 @@ SCORES = (
     pytest.param(
         "ambiguous", '{"score": 0.9}\n{"name": "submit", "arguments": {"score": 0.2}}', id="call behind"
     ),
-    pytest.param(0.2, '{"name": "look_up", "arguments": {"score": 0.9}}\n{"score": 0.2}', id="call ahead"),
-    pytest.param(0.9, '{"score": 0.9}\n{"name": "end", "arguments": {}}', id="call without a score behind"),
+    pytest.param(
+        "ambiguous", '{"name": "look_up", "arguments": {"score": 0.9}}\n{"score": 0.2}', id="call ahead"
+    ),
+    pytest.param(
+        0.2, '{"name": "look_up", "arguments": {}}\n{"score": 0.2}', id="call without a score ahead"
+    ),
 )
 
 

@@ -363,11 +363,18 @@ REPLIES: list[tuple[Any, ...]] = [
         'Sure!\n```json\n{"reasoning": "r", "score": 0.5}\n```\nAnything else?',
     ),
     (
-        "scores within the object and in a list beside it",
+        "a score within the object, and a list of others ahead",
         "json",
         0.5,
         '{"score": 0.5, "details": {"score": 0.9}}',
+        '[{"a": 0.2}] {"score": 0.5}',
+    ),
+    (
+        "a score in a list or in a bracket ahead of the object",
+        "json",
+        "ambiguous",
         '[{"score": 0.2}] {"score": 0.5}',
+        'It says [.\n{"score": 0}\nAnd it says ]{"score": 1}',
     ),
     (
         "the same score twice, and a key with quotation marks",
@@ -504,10 +511,9 @@ REPLIES: list[tuple[Any, ...]] = [
         '{"score": 0.5} [{"score": 0.5}]',
     ),
     (
-        "brackets in prose around the object",
+        "a bracket in prose ahead of the object",
         "json",
         "no_verdict",
-        'It says [.\n{"score": 0}\nAnd it says ]{"score": 1}',
         'It says [so:\n{"score": 0}',
     ),
     # A bare number is as JSON has it: of another one part may be missing.

@@ -11,19 +11,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from groundjudge.case.data import as_json, is_mapping
-from groundjudge.replies.format import Place, Reading, Span
+from groundjudge.replies.format import Place, Reading
 from groundjudge.replies.opening import fold, has_stray_end, is_quoted
 from groundjudge.replies.reading import Marks, PlacedFormat
-from groundjudge.replies.value import Reader, write_number
-from groundjudge.scale import DIGITS, Scale
+from groundjudge.replies.value import Reader, write_value
+from groundjudge.scale import Scale
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import well_formed
 
 OBJECT = compile_when_used(r"\{")
-OUTSIDE = compile_when_used(r"[{\[\]]")
+BRACKET = compile_when_used(r"[\[\]]")
+# What would change the number in the object ahead of it; a comment would not.
+UNIT = compile_when_used(r"\s*(?:[%％／]|/(?![/*]))")
 # What an object consists of, besides numbers and words; each match is one of these:
 # - a string in double quotes, which no group names; one that does not end contains everything after it;
 # - a comment;
@@ -38,16 +40,8 @@ TOKEN = compile_when_used(
 # A JSON number, but without an exponent.
 NUMBER = compile_when_used(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 QUOTES = " \t\r\n\"'“”"
-# The limit for outermost objects: no judge writes so many, but 200,000 characters have room for 100,000.
-MAX_OBJECTS = 1000
-# The limit for the cost of a repair: characters times the number of quotation marks and, outside of strings,
-# opening brackets, such as 230 of them in 20,000 characters. json_repair takes quadratic time: 0.1 s for
-# 2,500 characters of `{"a": [` followed by `"a", a"b` repeated, 2.5 s for 10,000; 5 s for 20,000 of `{`
-# repeated. The same is true of characters outside of strings: 0.2 s for 20,000. Within these limits, it takes
-# half a second at most.
-MAX_REPAIR_WORK = 6_000_000
-MAX_UNQUOTED = 20_000
-STRING = compile_when_used(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# The limit for the length of an object to repair.
+MAX_REPAIRED = 10_000
 # A schema lists the values of a scale of whole numbers up to this many.
 MAX_ENUMERATED = 20
 
@@ -120,23 +114,24 @@ class Json(PlacedFormat):
         """
         text = reader.text
         objects = _read_objects(text)
-        gaps = _split_at_objects(text, objects)
-        last_mention = -1
-        for number, gap in enumerate(gaps):
-            if any(self._mentions(gap)):
-                last_mention = number
+        outside = _blank(text, objects)
+        last_mention = max((mention.start() for mention in self._mentions(outside)), default=-1)
+        is_hidden = self._may_be_outside(outside)
         places: list[Place] = []
-        # Counted from 1: the gap with that number is the one after the object.
-        for number, json_object in enumerate(objects, 1):
+        for json_object in objects:
             span = (json_object.start, json_object.end)
             verdicts = json_object.members_with(self.value)
-            is_hiding = self._may_hide(json_object, text, has_verdict=bool(verdicts))
             if verdicts:
-                # These would change the number in the object that ends there.
-                after = gaps[number].lstrip()
-                is_followed = after.startswith(tuple("%％/／")) and not after.startswith(("//", "/*"))
-                is_hiding = is_hiding or is_followed or last_mention >= number
-            places.append(Place("other", span, span, is_closed=not is_hiding))
+                is_changed = (
+                    last_mention >= json_object.end or UNIT.match(outside, json_object.end) is not None
+                )
+                has_all_keys = all(member.key is not None for member in json_object.members)
+                is_hidden = is_hidden or is_changed or not has_all_keys
+            elif places or any(self._mentions(text[slice(*span)])):
+                # A judge may quote a document that contains a score, and then begins something that swallows
+                # the judge's own: `"score": 1} [{"a": "`. Or it may write a draft, and then call a tool.
+                is_hidden = True
+            is_hidden = is_hidden or any(map(self._may_change_score, json_object.comments))
             for member in verdicts:
                 value = _read_value(member.value, reader)
                 places.append(Place("value", (member.start, member.end), span, text=value))
@@ -144,7 +139,7 @@ class Json(PlacedFormat):
                 for member in json_object.members_with(self.shares):
                     shares = fold(_decode(member.value)).text
                     places.append(Place("shares", (member.start, member.end), span, text=shares))
-        if self._may_be_outside(" ".join(gaps)):
+        if is_hidden:
             end = (len(text), len(text))
             places.append(Place("other", end, end, is_closed=False))
         return places
@@ -153,27 +148,13 @@ class Json(PlacedFormat):
         """Return the explanation in the object of the verdict.
 
         Raises:
-            ReplyError: `ambiguous`: the object is not valid JSON, and has another score after the repair.
+            ReplyError: `ambiguous`: the json module, or the repair, finds another score in the object.
         """
-        raw = reader.text[slice(*verdict.span)]
-        is_valid = True
-        try:
-            members = json.loads(raw, strict=False)
-        except (ValueError, RecursionError):
-            is_valid = False
-            members = _repair(raw)
-        values = {key.casefold(): value for key, value in members.items()}
-        if not is_valid:
-            json_object = _read_object(raw, 0)
-            has_keys = json_object is not None and all(
-                member.key is not None for member in json_object.members
-            )
-            score = self.value.casefold()
-            if score not in values or not has_keys:
-                raise reader.make_error("ambiguous")
-            repaired = verdict._replace(text=str(values[score]))
-            if reader.read_verdict([repaired])[1] != reader.read_verdict([verdict])[1]:
-                raise reader.make_error("ambiguous")
+        members = _load(reader.text[slice(*verdict.span)])
+        values = {_fold_key(key): value for key, value in members.items()}
+        score = fold(str(values.get(self.value.casefold()))).text
+        if reader.read_place(score) != reader.read_place(reader.text_of(verdict)):
+            raise reader.make_error("ambiguous")
         reason = values.get(self.reason.casefold(), "")
         if isinstance(reason, str):
             return well_formed(reason)
@@ -181,18 +162,12 @@ class Json(PlacedFormat):
 
     def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, with the explanation first and the number without an exponent."""
-        if reading.label:
-            verdict = json.dumps(reading.label, ensure_ascii=False)
-        elif reading.value:
-            verdict = write_number(round(reading.value, DIGITS))
-        else:  # None and -0.0 are also written as 0
-            verdict = "0"
-        reason = json.dumps({self.reason: reading.reason}, ensure_ascii=False)
-        text = f"{reason[:-1]}, {json.dumps(self.value, ensure_ascii=False)}: {verdict}"
+        verdict = json.dumps(reading.label, ensure_ascii=False) if reading.label else write_value(reading)
+        members = {self.reason: json.dumps(reading.reason, ensure_ascii=False), self.value: verdict}
         if self.shares and reading.shares:
-            key = json.dumps(self.shares, ensure_ascii=False)
-            text += f", {key}: {json.dumps(reading.shares, ensure_ascii=False)}"
-        return text + "}"
+            members[self.shares] = json.dumps(reading.shares, ensure_ascii=False)
+        texts = [f"{json.dumps(key, ensure_ascii=False)}: {value}" for key, value in members.items()]
+        return f"{{{', '.join(texts)}}}"
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """Return the schema of an object: first the explanation, then a value or label of the scale."""
@@ -225,20 +200,10 @@ class Json(PlacedFormat):
             return True
         return has_stray_end(outside, OBJECT)
 
-    def _may_hide(self, json_object: JsonObject, text: str, *, has_verdict: bool) -> bool:
-        """Whether an object may hide a score: in a comment, a list, a string or a call.
-
-        A judge may quote a document that contains its own score, and then begins something that swallows the
-        judge's: `"score": 1} [{"a": "`, or `"score": 1, "a": 1 //`. Or the judge may write a draft, and then
-        call a tool with its verdict.
-        """
-        for comment in json_object.comments:
-            has_value = any(character.isdecimal() or character in "\"'" for character in comment)
-            if has_value or any(self._mentions(comment)):
-                return True
-        if has_verdict:
-            return False
-        return not json_object.members or any(self._mentions(text[json_object.start : json_object.end]))
+    def _may_change_score(self, comment: str) -> bool:
+        """Whether a comment may state another score, or contain a part of the object."""
+        has_value = any(character.isdecimal() or character in "\"'" for character in comment)
+        return has_value or any(self._mentions(comment))
 
     def _mentions(self, prose: str, behind: str = "") -> Iterator[re.Match[str]]:
         """Find the score's key in prose, followed by what the pattern `behind` matches."""
@@ -246,38 +211,23 @@ class Json(PlacedFormat):
 
 
 def _read_objects(text: str) -> list[JsonObject]:
-    """Return the outermost objects of a text, up to one that does not close or is in brackets in prose.
+    """Return the outermost objects of a text, up to one that does not close.
 
-    For `Here: {"a": 1} [{"b": 2}]` these are both, the second without members, because it is in a list.
-    After the first MAX_OBJECTS no more are read, as after one that does not close.
+    For `Here: {"a": 1} [{"b": 2}]` these are both, the second without members, because it is in brackets.
     """
     objects: list[JsonObject] = []
     position = 0
-    open_lists = 0  # the number of lists that are open at that position
-    has_object = has_prose = False  # what the open lists contain
-    while match := OUTSIDE.search(text, position):
-        # Only commas separate the objects of a list.
-        if open_lists and text[position : match.start()].replace(",", "").strip():
-            has_prose = True
-        start, position = match.span()
-        # An unclosed bracket in prose does not begin a list: it must not hide the judge's object.
-        if has_prose and (has_object or match[0] == "{"):
+    open_brackets = 0
+    while (start := text.find("{", position)) >= 0:
+        for bracket in BRACKET.findall(text, position, start):
+            open_brackets = max(0, open_brackets + (1 if bracket == "[" else -1))
+        json_object = _read_object(text, start)
+        if json_object is None:
             break
-        if match[0] == "[":
-            open_lists += 1
-        elif match[0] == "]":
-            open_lists = max(0, open_lists - 1)
-        else:
-            json_object = _read_object(text, start)
-            if json_object is None or len(objects) == MAX_OBJECTS:
-                break
-            if open_lists or is_quoted(text, start, json_object.end):
-                json_object = json_object._replace(members=())
-            has_object = open_lists > 0
-            objects.append(json_object)
-            position = json_object.end
-        if not open_lists:
-            has_object = has_prose = False
+        if open_brackets or is_quoted(text, start, json_object.end):
+            json_object = json_object._replace(members=())
+        objects.append(json_object)
+        position = json_object.end
     return objects
 
 
@@ -289,14 +239,12 @@ def _read_object(text: str, start: int) -> JsonObject | None:
     depth = 0
     members: list[Member] = []
     comments: list[str] = []
-    # The part being read is a key or, once `key` is known, its value: where it begins, and its comments.
+    # The part being read is a key or, once `key` is known, its value.
     key: str | None = None
     part_start = start + 1
-    comment_spans: list[Span] = []
     for token in TOKEN.finditer(text, start):
         if token["comment"]:
             comments.append(token[0])
-            comment_spans.append(token.span())
             continue
         mark = token["mark"] or token["end"]
         if mark is None:  # a string: its characters have no meaning here
@@ -309,40 +257,40 @@ def _read_object(text: str, start: int) -> JsonObject | None:
         is_member_end = depth == 0 or (mark == "," and depth == 1)
         if not is_key_end and not is_member_end:
             continue
-        part = _blank_comments(text, part_start, token.start(), comment_spans)
+        # From the mark before it: there a string in single quotes begins.
+        part = TOKEN.sub(_blank_comment, text[part_start - 1 : token.start()])[1:]
         if is_key_end:
-            key = fold(_decode(part)).text.strip(QUOTES).casefold()
+            key = _fold_key(_decode(part))
         else:
             # There may be nothing between two commas, or after the last one.
             if key is not None or part.strip():
                 members.append(Member(key, part_start, token.start(), part.strip()))
             key = None
         part_start = token.start() + 1
-        comment_spans = []
         if depth == 0:
             return JsonObject(start, token.end(), members, comments)
     return None
 
 
-def _blank_comments(text: str, start: int, end: int, comment_spans: Sequence[Span]) -> str:
-    """Return a text from start to end with a blank in place of each comment."""
+def _blank_comment(token: re.Match[str]) -> str:
+    """Return a blank in place of a comment, and any other token as it is."""
+    return " " if token["comment"] else token[0]
+
+
+def _blank(text: str, objects: Sequence[JsonObject]) -> str:
+    """Return a text with blanks in place of the objects."""
     pieces: list[str] = []
-    for comment_start, comment_end in comment_spans:
-        pieces.append(text[start:comment_start])
-        start = comment_end
-    pieces.append(text[start:end])
-    return " ".join(pieces)
-
-
-def _split_at_objects(text: str, objects: Sequence[JsonObject]) -> list[str]:
-    """Return the texts before each object, and after the last one: n + 1 texts for n objects."""
-    gaps: list[str] = []
     position = 0
     for json_object in objects:
-        gaps.append(text[position : json_object.start])
+        pieces += (text[position : json_object.start], " " * (json_object.end - json_object.start))
         position = json_object.end
-    gaps.append(text[position:])
-    return gaps
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def _fold_key(key: str) -> str:
+    """Return a key in the form in which it is compared."""
+    return fold(key).text.strip(QUOTES).casefold()
 
 
 def _read_value(source: str, reader: Reader) -> str:
@@ -373,17 +321,19 @@ def _decode(source: str) -> str:
         return text
 
 
-def _repair(text: str) -> Mapping[str, Any]:
-    """Return the object as json_repair reads it; {} if it cannot, or if that could take too long."""
-    unquoted = STRING.sub("", text)
-    n_marks = sum(map(text.count, "\"'“”")) + sum(map(unquoted.count, "{[("))
-    if len(unquoted) > MAX_UNQUOTED or (len(text) + 1000) * (n_marks + 20) > MAX_REPAIR_WORK:
-        return {}
-    from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
+def _load(text: str) -> Mapping[str, Any]:
+    """Return an object as the json module reads it, or json_repair if it is not valid; {} if neither.
 
+    json_repair takes quadratic time, so long objects are not repaired.
+    """
+    with suppress(ValueError, RecursionError):
+        return cast("Mapping[str, Any]", json.loads(text, strict=False))
     repaired: object = None
-    with suppress(Exception):  # if the repair fails for any reason, the reply is unreadable
-        repaired = repair_json(text, return_objects=True, skip_json_loads=True)
+    if len(text) <= MAX_REPAIRED:
+        from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
+
+        with suppress(Exception):  # if the repair fails for any reason, the reply is unreadable
+            repaired = repair_json(text, return_objects=True, skip_json_loads=True)
     if is_mapping(repaired):
         return repaired
     return {}

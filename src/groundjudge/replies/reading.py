@@ -12,7 +12,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
 
-READING_VERSION = 4
+READING_VERSION = 5
 """Raise it when a reply may be read differently: verdicts with the same identity must be comparable."""
 
 
@@ -83,7 +83,7 @@ class PlacedFormat(Format):
         values = [place for place in places if place.kind == "value"]
         verdict, reading = reader.read_verdict(values, prose_may_follow=marks.prose_may_follow)
         last_value = values[-1]
-        _check_others(reader, places, marks, verdict, last_value)
+        _check_others(reader, places, marks, last_value)
         if marks.kind != "lines":  # `read_reply` has done it for lines
             _check_asides(reader, places)
         warnings: tuple[str, ...] = ()
@@ -126,9 +126,7 @@ def last_text(reader: Reader, places: Sequence[Place], kind: str) -> str:
     return ""
 
 
-def _check_others(
-    reader: Reader, places: Sequence[Place], marks: Marks, verdict: Place, last_value: Place
-) -> None:
+def _check_others(reader: Reader, places: Sequence[Place], marks: Marks, last_value: Place) -> None:
     """Check that no other place hides a verdict, and that explanation, thoughts and level occur once.
 
     A judge may quote a document that closes the explanation, gives its own verdict and opens a tag:
@@ -147,17 +145,10 @@ def _check_others(
         # An "other" place has no meaning that a second one could change.
         may_repeat = may_repeat or marks.prose_may_follow or place.kind == "other"
         is_repeated = place.kind in seen_kinds and not may_repeat
-        if is_repeated or _may_hide_verdict(place, verdict):
+        # In an element that never ends, the judge's own verdict may be: `<S1>... <S2>1</S2>`.
+        if is_repeated or not place.is_closed:
             raise reader.make_error("ambiguous", reader.text[slice(*place.span)])
         seen_kinds.add(place.kind)
-
-
-def _may_hide_verdict(place: Place, verdict: Place) -> bool:
-    """Whether a place never ends, so that the judge's own verdict may be inside it: `<S1>... <S2>1</S2>`."""
-    if place.is_closed:
-        return False
-    # An unclosed "other" place before a verdict did not keep the verdict from being found.
-    return place.kind != "other" or place.span[0] >= verdict.span[0]
 
 
 def _is_example(text: str, places: Sequence[Place], verdict: Place) -> bool:
