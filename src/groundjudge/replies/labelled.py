@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from sys import intern
 
 from groundjudge.replies.format import Place, Reading
 from groundjudge.replies.opening import NOTHING, Pattern
@@ -65,23 +64,15 @@ def find_lines(reader: Reader, labels: Pattern, kinds: Mapping[str, str]) -> lis
     """
     text = reader.text
     kinds = {comparable_label(label): kind for label, kind in kinds.items()}
-    line_starts = [0]
-    line_end = text.find("\n")
-    while line_end >= 0:
-        line_starts.append(line_end + 1)
-        line_end = text.find("\n", line_end + 1)
     # From the end: each place extends to the label after it.
     places: list[Place] = []
     end = len(text)
-    for line_start in reversed(line_starts):
-        match = labels.match(text, line_start)  # which is faster than searching for a label
-        if match is None:
-            continue
+    for match in reversed(list(labels.finditer(text))):
         first_character = NOT_BLANK.search(text, match.end(), end)
         is_title = match["title"] is not None or match["name"] is not None
         # A heading right above a label is not text; the name of a part with text below is just text.
         if match["label"] is not None and not (is_title and first_character is None):
-            label = intern(comparable_label(match["label"]))
+            label = comparable_label(match["label"])
             start = end if first_character is None else first_character.start()
             line_end = text.find("\n", start, end)
             place_end = end if line_end < 0 else line_end

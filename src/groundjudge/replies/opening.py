@@ -197,18 +197,12 @@ def _finish_code(finish_reason: str | None) -> str:
 
 
 def _cut_end_of_turn(text: str) -> str:
-    """Return a text without the chat template tokens at its very end."""
-    cut = end = len(text)
-    # From the end, skipping blanks, which stay if no token precedes them.
-    while end > 0:
-        if text[end - 1].isspace():
-            end -= 1
-            continue
-        if not text.endswith(ENDS_OF_TURN, 0, end):  # as nearly always
-            break
+    """Return a text without the chat template tokens, and the white space, at its very end."""
+    end = len(text.rstrip())
+    while text.endswith(ENDS_OF_TURN, 0, end):
         token = next(token for token in ENDS_OF_TURN if text.endswith(token, 0, end))
-        cut = end = end - len(token)
-    return text[:cut]
+        end = len(text[: end - len(token)].rstrip())
+    return text[:end]
 
 
 def has_open_aside(text: str) -> bool:
@@ -251,42 +245,14 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 
 
 def _is_quoted_whole(text: str, marker: Pattern) -> bool:
-    """Whether quotation marks enclose all of a text, including its verdict: then the judge doesn't say it.
+    """Whether a text with a verdict begins and ends with a quotation mark: the judge may only quote it.
 
-    They do in `"So it is. Rating: 4"`, but not in `"So it is" is wrong. Rating: "4"`, which begins with one
-    quotation and ends with another. A verdict without any marks may itself be in quotation marks: "Yes".
+    A verdict without any marks may itself be in quotation marks: "Yes".
     """
     first, last = text[0], text[-1]
     if first not in QUOTATION_MARKS or last not in QUOTATION_MARKS:
         return False
-    inside = text.strip(first + last).strip()
-    if marker.match(inside):
-        return True
-    if marker.search(inside) is None:
-        return False
-    return _is_one_quotation(inside, first, last)
-
-
-def _is_one_quotation(inside: str, first: str, last: str) -> bool:
-    """Whether the marks at both ends of a text are a pair: none inside ends what the first one begins.
-
-    Args:
-        inside: the text between the two marks.
-        first: the mark at the beginning.
-        last: the mark at the end.
-    """
-    n_open = 1  # nested quotations
-    for before, mark, after in zip(inside, inside[1:], inside[2:], strict=False):
-        is_apostrophe = before.isalnum() and after.isalnum()
-        if mark not in (first, last) or is_apostrophe:
-            continue
-        begins = mark == first
-        if first == last:  # then the characters around it decide
-            begins = before.isspace() or after.isalnum()
-        n_open += 1 if begins else -1
-        if n_open == 0:
-            return False
-    return n_open == 1
+    return marker.search(text.strip(first + last).strip()) is not None
 
 
 def has_stray_end(text: str, marker: Pattern) -> bool:

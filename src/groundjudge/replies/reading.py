@@ -68,9 +68,8 @@ class PlacedFormat(Format):
         opened = open_reply(reply, marks.pattern, in_strings=marks.kind == "strings")
         reader = Reader(opened, scale, expectation, self.labels)
         places = self.find_places(reader)
-        if marks.kind == "lines":
-            # Before the values are read: open reasoning may draft "Score: 3" and then "Score: 5".
-            _check_asides(reader, places)
+        # Before the values are read: open reasoning may draft "Score: 3" and then "Score: 5".
+        _check_asides(reader, places)
         return self.read_places(reader, places)
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
@@ -84,8 +83,6 @@ class PlacedFormat(Format):
         verdict, reading = reader.read_verdict(values, prose_may_follow=marks.prose_may_follow)
         last_value = values[-1]
         _check_others(reader, places, marks, last_value)
-        if marks.kind != "lines":  # `read_reply` has done it for lines
-            _check_asides(reader, places)
         warnings: tuple[str, ...] = ()
         if not last_value.is_closed:
             # "<S2>4." may be the beginning of 4.5; "<S2>4" is complete if "</S2>" was the stop sequence.
