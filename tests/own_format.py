@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundjudge import Scale
 from groundjudge.replies import Marks, Place, PlacedFormat, Reader, Reading, write_value
 
 STAMP = re.compile(r"@@(?P<value>[^@]*)@@")
@@ -23,5 +22,5 @@ class Stamp(PlacedFormat):
     def find_places(self, reader: Reader) -> Sequence[Place]:
         return [Place("value", stamp.span("value"), stamp.span()) for stamp in STAMP.finditer(reader.text)]
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         return f"@@{write_value(reading)}@@"

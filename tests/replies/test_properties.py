@@ -311,6 +311,6 @@ def test_line_reads_what_it_writes(
     name: str | tuple[str, ...], value: int, reason: str, *, brackets: bool
 ) -> None:
     format_ = Line(name, brackets)
-    written = format_.write_reply(Reading(value, reason), SCALES["line"])
+    written = format_.write_reply(Reading(value, reason))
     allowed = (value, "ambiguous", "no_verdict") if "think" in reason else (value,)
     assert outcome(format_, written, SCALES["line"]) in allowed

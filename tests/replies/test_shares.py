@@ -350,7 +350,7 @@ def test_shares_are_read_in_other_formats_and_written_so_that_they_are(reply_for
     assert (verdict.value, verdict.distribution) == (4, {"2": 0.4, "4": 0.6})
     assert verdict.warnings == ()
     reading = reply_format.read_reply(Reply(text), FIVE)
-    assert reply_format.read_reply(Reply(reply_format.write_reply(reading, FIVE)), FIVE) == reading
+    assert reply_format.read_reply(Reply(reply_format.write_reply(reading)), FIVE) == reading
 
 
 AMBIGUOUS: dict[str, tuple[Any, str]] = {

@@ -59,19 +59,19 @@ SINGLE: list[Format] = [Tags(), Tags("verdict", "why"), Json(), Json("mark", "be
 @given(VALUED, REASON)
 def test_written_value_is_read(format_: Format, valued: tuple[Scale, float], reason: str) -> None:
     scale, value = valued
-    written = format_.write_reply(Reading(value, reason, level="mild"), scale)
+    written = format_.write_reply(Reading(value, reason, level="mild"))
     reading = format_.read_reply(Reply(written), scale)
     assert reading.value == value
     assert reading.warnings == ()
     assert format_.score(reading, scale) == scale.score(value)
-    again = format_.write_reply(reading, scale)
-    twice = format_.write_reply(format_.read_reply(Reply(again), scale), scale)
+    again = format_.write_reply(reading)
+    twice = format_.write_reply(format_.read_reply(Reply(again), scale))
     assert INVISIBLE.sub("", twice) == INVISIBLE.sub("", again)  # at the ends of a reason they can be lost
 
 
 @given(st.text(max_size=200))
 def test_json_reason_is_read_unchanged(reason: str) -> None:
-    written = Json().write_reply(Reading(3.0, reason), TO_FIVE)
+    written = Json().write_reply(Reading(3.0, reason))
     assert Json().read_reply(Reply(written), TO_FIVE).reason == Reply(reason).text
 
 
@@ -90,7 +90,7 @@ PART = st.builds(
 @given(st.lists(PART, min_size=1, max_size=5, unique_by=lambda part: " ".join(part.name.casefold().split())))
 def test_written_scorecard_is_read(parts: list[PartReading]) -> None:
     format_ = Scorecard()
-    reading = format_.read_reply(Reply(format_.write_reply(Reading(None, parts=tuple(parts)), DOWN)), DOWN)
+    reading = format_.read_reply(Reply(format_.write_reply(Reading(None, parts=tuple(parts)))), DOWN)
     assert [part.value for part in reading.parts] == [part.value for part in parts]
     assert [part.name for part in reading.parts] == [" ".join(part.name.split()) for part in parts]
 
@@ -98,18 +98,14 @@ def test_written_scorecard_is_read(parts: list[PartReading]) -> None:
 @given(value_on(TO_FIVE), value_on(TO_FIVE), REASON)
 def test_written_weighted_sums_are_read(recall: float, precision: float, reason: str) -> None:
     parts = (PartReading("recall", recall, reason), PartReading("precision", precision, reason))
-    reading = Adjacent().read_reply(
-        Reply(Adjacent().write_reply(Reading(None, parts=parts), TO_FIVE)), TO_FIVE
-    )
+    reading = Adjacent().read_reply(Reply(Adjacent().write_reply(Reading(None, parts=parts))), TO_FIVE)
     assert [part.value for part in reading.parts] == pytest.approx([recall, precision], abs=1e-8)
     assert reading.warnings == ()
 
 
 @pytest.mark.parametrize(("value", "formula"), [(3.3, "(3 * 0.7) + (4 * 0.3)"), (5.0, "(5 * 1.0)")])
 def test_fraction_is_written_as_formula_of_two_adjacent_scores(value: float, formula: str) -> None:
-    written = Adjacent(("fit",)).write_reply(
-        Reading(None, parts=(PartReading("fit", value, "why"),)), TO_FIVE
-    )
+    written = Adjacent(("fit",)).write_reply(Reading(None, parts=(PartReading("fit", value, "why"),)))
     assert written == f"FIT_Reasoning: why\nFIT_Formula: {formula}\nFIT_Weighted_Summed_Score: {value:g}"
     assert Adjacent(("fit",)).read_reply(Reply(written), TO_FIVE).parts[0].value == value
 

@@ -57,7 +57,7 @@ class Stars(Format):
         parts = (PartReading(name, len(counts[name]), "stars") for name in self.names)
         return Reading(None, parts=tuple(parts))
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         return ", ".join(f"{part.name}: {'*' * round(part.value or 0)}" for part in reading.parts)
 
     def score(self, reading: Reading, scale: Scale) -> float:
@@ -103,7 +103,7 @@ class Derived(Format):
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = ASKED) -> Reading:  # noqa: ARG002
         return Reading(float(len(reply.text)))
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the base
+    def write_reply(self, reading: Reading) -> str:
         return "*" * round(reading.value or 0)
 
 

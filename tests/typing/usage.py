@@ -256,7 +256,7 @@ def reader(format_: Format, scale: Scale) -> Reading:
     reading = format_.read_reply(Reply("{}"), scale)
     assert_type(reading.parts, tuple[PartReading, ...])
     assert_type(format_.score(reading, scale), float | None)
-    assert_type(format_.write_reply(reading, scale), str)
+    assert_type(format_.write_reply(reading), str)
     return reading
 
 

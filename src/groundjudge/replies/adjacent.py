@@ -97,7 +97,7 @@ class Adjacent(PlacedFormat):
                 warnings.append(warning)
         return Reading(None, parts=tuple(parts), warnings=tuple(warnings))
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         """Write three lines for each part: the reasoning, the formula and its sum."""
         return "\n".join(map(_write_part, reading.parts))
 

@@ -164,7 +164,7 @@ class Format(Protocol):
         """
 
     @abstractmethod
-    def write_reply(self, reading: Reading, scale: Scale) -> str:
+    def write_reply(self, reading: Reading) -> str:
         """Write a reply that `read_reply` reads as this reading, except what the format cannot express."""
 
     def score(self, reading: Reading, scale: Scale) -> float | None:

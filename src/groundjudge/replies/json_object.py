@@ -40,6 +40,8 @@ TOKEN = compile_when_used(
 # A JSON number, but without an exponent.
 NUMBER = compile_when_used(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 QUOTES = " \t\r\n\"'“”"
+# The limit for outermost objects: no judge writes so many, but 200,000 characters have room for 100,000.
+MAX_OBJECTS = 1000
 # The limit for the length of an object to repair.
 MAX_REPAIRED = 10_000
 # A schema lists the values of a scale of whole numbers up to this many.
@@ -160,7 +162,7 @@ class Json(PlacedFormat):
             return well_formed(reason)
         return as_json(reason)
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         """Write the object, with the explanation first and the number without an exponent."""
         verdict = json.dumps(reading.label, ensure_ascii=False) if reading.label else write_value(reading)
         members = {self.reason: json.dumps(reading.reason, ensure_ascii=False), self.value: verdict}
@@ -185,12 +187,7 @@ class Json(PlacedFormat):
         properties: dict[str, Any] = {self.reason: {"type": "string"}, self.value: value}
         if self.shares:
             properties[self.shares] = {"type": "string"}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": [*properties],
-            "additionalProperties": False,
-        }
+        return object_schema(properties)
 
     def _may_be_outside(self, outside: str) -> bool:
         """Whether a brace, the score's key or the end of reasoning is outside of all objects."""
@@ -210,8 +207,18 @@ class Json(PlacedFormat):
         return re.finditer(rf"(?<!\w){re.escape(self.value)}{behind}", prose, re.IGNORECASE)
 
 
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with exactly these keys."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
 def _read_objects(text: str) -> list[JsonObject]:
-    """Return the outermost objects of a text, up to one that does not close.
+    """Return the first MAX_OBJECTS outermost objects of a text, up to one that does not close.
 
     For `Here: {"a": 1} [{"b": 2}]` these are both, the second without members, because it is in brackets.
     """
@@ -222,7 +229,7 @@ def _read_objects(text: str) -> list[JsonObject]:
         for bracket in BRACKET.findall(text, position, start):
             open_brackets = max(0, open_brackets + (1 if bracket == "[" else -1))
         json_object = _read_object(text, start)
-        if json_object is None:
+        if json_object is None or len(objects) == MAX_OBJECTS:
             break
         if open_brackets or is_quoted(text, start, json_object.end):
             json_object = json_object._replace(members=())

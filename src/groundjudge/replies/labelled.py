@@ -11,7 +11,6 @@ from groundjudge.replies.format import Place, Reading
 from groundjudge.replies.opening import NOTHING, Pattern
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
-from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 NOT_BLANK = compile_when_used(r"\S")
@@ -161,7 +160,7 @@ class Labelled(PlacedFormat):
             return super().find_reason(reader, places, verdict)
         return reader.reply.slice(reader.reply.start, verdict.span[0])
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         """Write the explanation and, below it, the verdict on its labelled line."""
         label = self.labels[0]
         colon = "" if label.endswith("]") else ":"

@@ -21,14 +21,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundjudge.case.numbered import Sentences
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading, Span
+from groundjudge.replies.json_object import object_schema
 from groundjudge.replies.labelled import one_line
 from groundjudge.replies.opening import open_reply
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.scorecard import NO_CLAIM, NO_CLAIM_FOLDED
 from groundjudge.replies.shares import SHARES_UNREADABLE
-from groundjudge.replies.value import Reader, may_be_fraction, parse_number, write_number, write_value
-from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
+from groundjudge.replies.value import (
+    NO_CLAIM,
+    Reader,
+    may_be_fraction,
+    parse_number,
+    write_number,
+    write_score,
+)
+from groundjudge.scale import DIGITS, Scale, unwrap
 from groundjudge.text.patterns import compile_when_used
 
 ALL = "ALL"
@@ -165,21 +172,20 @@ class Numbered(PlacedFormat):
             raise ReplyError("unrated_sentences", reader.reply.raw, fault, numbers=missing, kept=kept)
         in_order = tuple(parts[number] for number in sorted(parts))
         whole = _read_whole(places[-1], reader)
-        warnings: tuple[str, ...] = ()
-        claims = [reader.scale.score(part.value) for part in in_order if part.value is not None]
+        reading = Reading(None, parts=in_order, whole=whole)
+        claims = _scores_of_claims(reading, reader.scale)
         if claims and whole is None:
-            warnings = (SHARES_UNREADABLE,)
-        elif whole is not None and contradict(claims, whole):
-            warnings = (SHARE_MISMATCH,)
-        return Reading(None, parts=in_order, warnings=warnings, whole=whole)
+            return replace(reading, warnings=(SHARES_UNREADABLE,))
+        if whole is not None and contradict(claims, whole):
+            return replace(reading, warnings=(SHARE_MISMATCH,))
+        return reading
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         """Write a line for each part, and the last one if the probability for the whole is known."""
         lines: list[str] = []
         for number, part in enumerate(reading.parts, 1):
             sources = ", ".join(map(str, part.sources)) or NONE
-            score = NO_CLAIM if part.value is None and not part.label else write_value(part)
-            lines.append(f"{number} | {sources} | {one_line(part.reason) or NONE} | {score}")
+            lines.append(f"{number} | {sources} | {one_line(part.reason) or NONE} | {write_score(part)}")
         if reading.whole is not None:
             lines.append(f"{ALL} | {write_number(round(100 * reading.whole, DIGITS))}")
         return "\n".join(lines)
@@ -217,18 +223,8 @@ class Numbered(PlacedFormat):
             "note": {"type": "string"},
             "score": score,
         }
-        rows = {"type": "array", "items": _object_schema(sentence)}
-        return _object_schema({"sentences": rows, "all": {"type": "number"}})
-
-
-def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with exactly these keys."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }
+        rows = {"type": "array", "items": object_schema(sentence)}
+        return object_schema({"sentences": rows, "all": {"type": "number"}})
 
 
 def _scores_of_claims(reading: Reading, scale: Scale) -> list[float]:
@@ -418,11 +414,7 @@ def _read_part(line: Place, reader: Reader) -> PartReading:
         raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
     note = reader.reply.slice(last_bar - len("|".join(fields[1:])), last_bar)
     reason = "" if NO_SOURCE.fullmatch(note) else note
-    is_no_claim = fold_label(reader.text_of(line)) == NO_CLAIM_FOLDED
-    if is_no_claim and not reader.scale.find_choice(NO_CLAIM):
-        reading = Reading(None)
-    else:
-        _, reading = reader.read_verdict([line], name)
+    reading = reader.read_score(line, name)
     return PartReading(
         name, reading.value, reason, label=reading.label, span=reading.span, number=number, sources=sources
     )

@@ -9,7 +9,6 @@ from groundjudge.replies.format import Place, Reading
 from groundjudge.replies.opening import NOTHING
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
-from groundjudge.scale import Scale
 from groundjudge.text.patterns import compile_when_used
 
 # A whole reply in a code fence, as written by models that were trained on code.
@@ -36,6 +35,6 @@ class Plain(PlacedFormat):
             return [Place("value", fenced.span(1), whole)]
         return [Place("value", whole, whole)]
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         """Write the number or the label."""
         return write_value(reading)

@@ -14,8 +14,8 @@ from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.tiling import check_tiling
-from groundjudge.replies.value import Reader, write_value
-from groundjudge.scale import Scale, fold_label
+from groundjudge.replies.value import Reader, write_score
+from groundjudge.scale import Scale
 from groundjudge.text.patterns import compile_when_used
 
 # Later versions of the format call the sentence `Statement` or `Criteria`.
@@ -34,9 +34,6 @@ NOTHING_FOUND = compile_when_used(
 )
 # The labels of a card by their letters: sentence, evidence, score ("c").
 BLOCKS = compile_when_used(r"^(?:sec)+")
-# The score of a sentence that makes no claim.
-NO_CLAIM = "NO CLAIM"
-NO_CLAIM_FOLDED = fold_label(NO_CLAIM)
 # A sentence, its evidence and its score.
 Block: TypeAlias = tuple[Place, Place, Place]
 
@@ -79,7 +76,7 @@ class Scorecard(PlacedFormat):
             check_tiling(parts, response, Reply(reader.reply.raw))
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         """Write a block of three lines for each part, with its reason only if it has no evidence."""
         return "\n\n".join(map(_write_block, reading.parts))
 
@@ -120,10 +117,8 @@ def _write_block(part: PartReading) -> str:
         evidence = one_line(part.reason)
         if not evidence.startswith(NO_EVIDENCE):
             evidence = f"{NO_EVIDENCE}: {evidence}" if evidence else NO_EVIDENCE
-    score = write_value(part)
-    if part.value is None and not part.label:
-        score = NO_CLAIM
-    return f"Statement Sentence: {one_line(part.name)}\nSupporting Evidence: {evidence}\nScore: {score}"
+    sentence = one_line(part.name)
+    return f"Statement Sentence: {sentence}\nSupporting Evidence: {evidence}\nScore: {write_score(part)}"
 
 
 def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
@@ -186,18 +181,8 @@ def _read_part(block: Block, reader: Reader) -> PartReading:
     quotes: tuple[str, ...] = ()
     if not NOTHING_FOUND.match(evidence_text):
         quotes = (evidence_text,)
-    if _claims_nothing(score, reader):
-        reading = Reading(None)
-    else:
-        _, reading = reader.read_verdict([score], sentence_text)
+    reading = reader.read_score(score, sentence_text)
     needs_evidence = reading.value is not None and reading.value != reader.scale.worst
     if needs_evidence and not LETTER_OR_DIGIT.search(evidence_text):
         raise reader.make_error("missing_evidence", sentence_text)
     return PartReading(sentence_text, reading.value, evidence_text, quotes, reading.label, reading.span)
-
-
-def _claims_nothing(score: Place, reader: Reader) -> bool:
-    """Whether a score is NO CLAIM with nothing after it, and the scale has no label with that name."""
-    if fold_label(reader.text_of(score)) != NO_CLAIM_FOLDED or reader.scale.find_choice(NO_CLAIM):
-        return False
-    return not reader.has_below(score)

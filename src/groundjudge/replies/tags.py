@@ -10,7 +10,6 @@ from functools import cached_property
 from groundjudge.replies.format import Place, Reading
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
-from groundjudge.scale import Scale
 from groundjudge.text.patterns import LazyPattern, compile_when_used
 
 # Replaces angle brackets in a text, so that nothing in it is read as one of the format's tags.
@@ -87,7 +86,7 @@ class Tags(PlacedFormat):
             return reader.reply.slice(*verdict.content)
         return super().find_reason(reader, places, verdict)
 
-    def write_reply(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+    def write_reply(self, reading: Reading) -> str:
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
         verdict = write_value(reading)

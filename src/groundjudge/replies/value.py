@@ -42,6 +42,8 @@ VALUE = compile_when_used(
 GOES_ON_BELOW = compile_when_used(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’»」』\])】}])*(?:[0-9]|$))", re.MULTILINE
 )
+# The score of a sentence that makes no claim.
+NO_CLAIM = "NO CLAIM"
 # The placeholder that a prompt shows in the place: "your Score", or an ellipsis.
 ECHO = compile_when_used(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
 
@@ -128,6 +130,18 @@ class Reader:
                 raise self.make_error("ambiguous", below.strip(), part_name)
         span = self._find_value(places[index], first.span)
         return places[index], Reading(first.value, label=first.label, span=span)
+
+    def read_score(self, place: Place, sentence: str) -> Reading:
+        """Read the score of a sentence; without a value if it is NO CLAIM, and no label has that name.
+
+        Raises:
+            ReplyError: as for `read_verdict`.
+        """
+        is_no_claim = fold_label(self.text_of(place)) == fold_label(NO_CLAIM)
+        if is_no_claim and not self.scale.find_choice(NO_CLAIM) and not self.has_below(place):
+            return Reading(None)
+        _, reading = self.read_verdict([place], sentence)
+        return reading
 
     def _find_value(self, place: Place, span: Span | None) -> Span | None:
         """Return where a value is in the raw reply: that of `{"score": " 4 out of 5"}` is `4 out of 5`.
@@ -269,6 +283,13 @@ def write_value(verdict: Reading | PartReading) -> str:
     if not verdict.value:  # None and -0.0 are also written as 0
         return "0"
     return write_number(verdict.value)
+
+
+def write_score(part: PartReading) -> str:
+    """Write the score of a sentence as `read_score` reads it."""
+    if part.value is None and not part.label:
+        return NO_CLAIM
+    return write_value(part)
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:

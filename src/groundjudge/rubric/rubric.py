@@ -405,7 +405,7 @@ class Rubric:
         """Write a reply that `read` reads as this reading. Without shares, its value gets all of them."""
         if self.weighted == "stated" and not reading.shares:
             reading = replace(reading, shares=sure_shares(reading, self.scale, self.levels))
-        return self.format.write_reply(reading, self.scale)
+        return self.format.write_reply(reading)
 
     def read(self, reply: str | Reply, case: CaseLike | None = None) -> Verdict:
         """Read the verdict that a reply gives on a case. Without the case, quotes cannot be checked.
@@ -621,7 +621,7 @@ def _check_choices(rubric: Rubric) -> None:
         parts = tuple(PartReading(name, value, label=label) for name in names)
         labels: set[str] = set()
         try:
-            reply_text = rubric.format.write_reply(Reading(value, parts=parts, label=label), rubric.scale)
+            reply_text = rubric.format.write_reply(Reading(value, parts=parts, label=label))
             reading = rubric.format.read_reply(Reply(reply_text), rubric.scale)
         except (ReplyError, TypeError, ValueError):
             pass  # no label was read
