@@ -166,7 +166,7 @@ def completion_of(answer: object) -> Reply | None:
         if is_mapping(message) or content is not None or refusal is not None:
             return Reply(
                 _read_content(content),
-                finish_reason=_why_stopped(_get_value(choice, "finish_reason", str), message, content),
+                finish_reason=_why_stopped(choice, message, content),
                 usage=_usage_of_completion(usage),
                 model=_get_value(answer, "model", str),
                 refusal=refusal,
@@ -193,7 +193,7 @@ def _read_response(answer: object) -> Reply | None:
     usage = _get_value(answer, "usage")
     return Reply(
         _read_content(content),
-        finish_reason=_why_stopped(_finish_reason_of(answer, {}), answer, items),
+        finish_reason=_why_stopped(answer, answer, items),
         usage=usage_of(
             _get_value(usage, "input_tokens"),
             _get_value(usage, "output_tokens"),
@@ -211,15 +211,17 @@ def _read_converse(answer: object) -> Reply | None:
     content = _get_value(message, "content", list)
     if content is None:
         return None
-    counts = _get_mapping(answer, "usage")
-    prompt = counts.get("inputTokens")
-    for name in ("cacheReadInputTokens", "cacheWriteInputTokens"):  # which are counted separately
-        if _is_count(prompt) and _is_count(counts.get(name)):
-            prompt += counts[name]
+    usage = _get_value(answer, "usage")
+    cached = _get_value(usage, "cacheReadInputTokens")
+    written = _get_value(usage, "cacheWriteInputTokens")
     return Reply(
         _read_content(content),
-        finish_reason=_why_stopped(_finish_reason_of(answer, {}), message, content),
-        usage=usage_of(prompt, counts.get("outputTokens"), cached=counts.get("cacheReadInputTokens")),
+        finish_reason=_why_stopped(answer, message, content),
+        usage=usage_of(
+            _add_counts(_get_value(usage, "inputTokens"), cached, written),
+            _get_value(usage, "outputTokens"),
+            cached=cached,
+        ),
     )
 
 
@@ -262,19 +264,21 @@ def _usage_of_completion(usage: object) -> Usage | None:
 
 def usage_of_anthropic(usage: object) -> Usage | None:
     """Return the tokens in an Anthropic message's `usage`, which counts cached tokens separately."""
-    prompt = _get_value(usage, "input_tokens")
-    if not _is_count(prompt):
-        return None
-    for name in ("cache_creation_input_tokens", "cache_read_input_tokens"):
-        count = _get_value(usage, name)
-        if _is_count(count):
-            prompt += count
+    cached = _get_value(usage, "cache_read_input_tokens")
+    written = _get_value(usage, "cache_creation_input_tokens")
     return usage_of(
-        prompt,
+        _add_counts(_get_value(usage, "input_tokens"), cached, written),
         _get_value(usage, "output_tokens"),
-        cached=_get_value(usage, "cache_read_input_tokens"),
+        cached=cached,
         reasoning=_get_value(_get_value(usage, "output_tokens_details"), "thinking_tokens"),
     )
+
+
+def _add_counts(prompt: object, *separate: object) -> object:
+    """Return the tokens of a prompt with those that are counted separately: read from a cache, or written."""
+    if not _is_count(prompt):
+        return None
+    return prompt + sum(filter(_is_count, separate))
 
 
 def _is_count(count: object) -> TypeGuard[int]:
@@ -303,43 +307,46 @@ def _read_message(answer: object) -> Reply | None:
         is_message = hasattr(answer, "content")
     if not is_message:
         return None
-    metadata = _get_mapping(answer, "response_metadata")
-    counts = _get_mapping(answer, "usage_metadata")
+    metadata = _get_value(answer, "response_metadata")
+    counts = _get_value(answer, "usage_metadata")
     usage = usage_of(
-        counts.get("input_tokens"),
-        counts.get("output_tokens"),
-        cached=_get_mapping(counts, "input_token_details").get("cache_read"),
-        reasoning=_get_mapping(counts, "output_token_details").get("reasoning"),
+        _get_value(counts, "input_tokens"),
+        _get_value(counts, "output_tokens"),
+        cached=_get_value(_get_value(counts, "input_token_details"), "cache_read"),
+        reasoning=_get_value(_get_value(counts, "output_token_details"), "reasoning"),
     )
     if usage is None:
         usage = usage_of_anthropic(_get_value(answer, "usage"))
-    names = (metadata.get("model_name"), metadata.get("model"), _get_value(answer, "model", str))
-    model = next((name for name in names if name), None)
+    names = (_get_value(metadata, "model_name", str), _get_value(metadata, "model", str))
+    model = next(filter(None, names), _get_value(answer, "model", str))
     return Reply(
         _read_content(content),
-        finish_reason=_why_stopped(_finish_reason_of(answer, metadata), answer, content),
+        finish_reason=_why_stopped(metadata, answer, content) or _why_stopped(answer, answer, content),
         usage=usage,
         model=model,
-        refusal=refusal or _get_mapping(answer, "additional_kwargs").get("refusal"),
-        tokens=tokens_of(metadata.get("logprobs")),
+        refusal=refusal or _get_value(_get_value(answer, "additional_kwargs"), "refusal", str),
+        tokens=tokens_of(_get_value(metadata, "logprobs")),
     )
 
 
-def _get_mapping(holder: object, name: str) -> Mapping[str, Any]:
-    """Return a mapping by its key or attribute; {} if it is missing or has another type."""
-    mapping = _get_value(holder, name)
-    if not is_mapping(mapping):
-        return {}
-    return mapping
-
-
-def _why_stopped(stated: str | None, message: object, parts: object) -> str | None:
+def _why_stopped(holder: object, message: object, parts: object) -> str | None:
     """Return why a model stopped: it did not finish if it calls a function, whatever its endpoint says.
 
     What stands next to the call may be a draft.
+
+    Args:
+        holder: what has the finish reason.
+        message: the message.
+        parts: the parts of its content, if it is a list.
     """
     listed = cast("list[object]", parts) if isinstance(parts, list) else []
-    return CALLED if any(map(_calls_function, [message, *listed])) else stated
+    if any(map(_calls_function, [message, *listed])):
+        return CALLED
+    reasons = [_get_value(holder, name, str) for name in FINISH_REASONS]
+    # OpenAI's Responses API has a status, and says why it is "incomplete".
+    reasons.append(_get_value(_get_value(holder, "incomplete_details"), "reason", str))
+    reasons.append(_get_value(holder, "status", str))
+    return next(filter(None, reasons), None)
 
 
 def _calls_function(part: object) -> bool:
@@ -347,21 +354,6 @@ def _calls_function(part: object) -> bool:
     if _get_value(part, "tool_calls", list) or _get_value(_get_value(part, "function_call"), "name", str):
         return True
     return _get_value(part, "type", str) in FUNCTION_CALLS or (is_mapping(part) and "toolUse" in part)
-
-
-def _finish_reason_of(message: object, metadata: Mapping[str, Any]) -> str | None:
-    """Return the finish reason from a message or its metadata, for any provider."""
-    for name in FINISH_REASONS:
-        for finish_reason in (metadata.get(name), _get_value(message, name, str)):
-            if finish_reason:
-                return cast("str", finish_reason)
-    # OpenAI's Responses API has a status, and says why it is "incomplete".
-    for holder in (metadata, message):
-        reason = _get_value(_get_value(holder, "incomplete_details"), "reason", str)
-        status = _get_value(holder, "status", str)
-        if reason or status:
-            return cast("str", reason or status)
-    return None
 
 
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
