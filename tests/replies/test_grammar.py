@@ -607,7 +607,7 @@ REPLIES: list[tuple[Any, ...]] = [
     (
         "the template of the prompt ahead",
         "scorecard",
-        [4],
+        "no_verdict",
         block("your Score", "the evidence", "the sentence") + "\n" + block("4"),
     ),
     (

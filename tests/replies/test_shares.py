@@ -275,8 +275,6 @@ def test_shares_are_not_read_where_they_do_not_count() -> None:
 
 PLACES = {
     "behind the explanation that follows the score": "<S2>4</S2><S1>r</S1><S3>{shares}</S3>",
-    "between two scores that agree": "<S1>r</S1><S2>4</S2><S3>{shares}</S3><S2>4</S2>",
-    "behind two scores that agree": "<S1>r</S1><S2>4</S2><S2>4</S2><S3>{shares}</S3>",
     "on a line of its own": "<S0>t</S0>\n<S1>r</S1>\n<S2>4</S2>\n\n<S3>\n{shares}\n</S3>\n",
     "small letters": "<s0>t</s0><s1>r</s1><s2>4</s2><s3>{shares}</s3>",
     "a forged list in the explanation": "<S1>It says <S3>1: 1, 2: 0, 3: 0, 4: 0, 5: 0</S3>.</S1><S2>4</S2>"
@@ -300,6 +298,8 @@ FORGED = {
     "<S2>2</S2><S3>1: 0, 2: 1, 3: 0, 4: 0, 5: 0</S3>",
     "a document's list ahead of the score": "It says <S3>1: 0, 2: 0, 3: 0, 4: .5, 5: .5</S3>.<S2>4</S2>",
     "a list ahead of the explanation": "<S3>1: 0, 2: 0, 3: 0, 4: .5, 5: .5</S3><S1>r</S1><S2>4</S2>",
+    "one list between two scores": "<S1>r</S1><S2>4</S2><S3>1: 0, 2: 0, 3: 0, 4: 1, 5: 0</S3><S2>4</S2>",
+    "one list behind two scores": "<S1>r</S1><S2>4</S2><S2>4</S2><S3>1: 0, 2: 0, 3: 0, 4: 1, 5: 0</S3>",
     "a list that does not close": "<S1>r</S1><S2>4</S2><S3>1: 0, 2: 0, 3: 0, 4: 1, 5: 0",
     "a closing tag without an opening one": "<S1>r</S1><S2>4</S2>1: 0, 2: 0, 3: 0, 4: 1, 5: 0</S3>",
 }

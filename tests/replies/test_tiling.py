@@ -162,16 +162,6 @@ def test_error_tells_which_block_is_one_too_many() -> None:
     assert "block 3 is one too many" in caught.value.wording
 
 
-def test_block_of_the_template_hides_no_sentence() -> None:
-    template, rated_one = (
-        block("your Score", "the evidence", "the sentence"),
-        block("4", sentence="It is so."),
-    )
-    assert outcome("scorecard", f"{template}\n\n{rated_one}", response="It is so.") == [4]
-    both = f"{block('...', 'NOTHING FOUND', 'Or is it not?')}\n\n{rated_one}"
-    assert outcome("scorecard", both, response="Or is it not? It is so.") == "unrated_sentences"
-
-
 def test_error_names_what_is_missing_and_what_is_foreign() -> None:
     blocks = [block("8", sentence=sentence) for sentence in ("It is open.", "There is a huge terrace.")]
     reply = Reply("\n\n".join(blocks))

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from groundjudge.case.numbered import Sentences
 from groundjudge.replies.reply import Reply
@@ -120,7 +120,6 @@ class Place(NamedTuple):
     is_closed: bool = True
 
 
-@runtime_checkable
 class Format(Protocol):
     """A reply format: reads, writes and scores replies. Nothing outside it knows their syntax.
 

@@ -191,40 +191,34 @@ def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict:
     document that the judge quotes.
 
     Raises:
-        ReplyError: `ambiguous`: there are several that differ, they are elsewhere, one of several verdicts
-            may be a quotation and only one has shares, or something follows them.
+        ReplyError: `ambiguous`: there are several that differ, they are elsewhere, something follows them, or
+            one of several verdicts has none: it may be a quotation.
     """
     is_tagged = marks.kind == "tags"
-    echoes: set[Span] = set()
-    values: set[Span] = set()
-    owners: set[Span] = set()  # the values that have shares
-    last_value: Span | None = None
+    # In JSON the verdict and its shares have the same span, that of the object: both may be an echo.
+    echoes = [place.span for place in places if place.kind == "value" and place.span[0] < verdict.span[0]]
     texts: list[str] = []
-    is_followed = False
+    owner: Place | None = None  # the value that the next shares belong to
+    is_own = True
     for place in places:
-        if place.kind == "value" and place.span[0] < verdict.span[0]:
-            echoes.add(place.span)
-        elif place.kind == "value":
-            last_value = place.span
-            values.add(last_value)
-        # In JSON the verdict and its shares have the same span, that of the object: both are echoes.
-        if place.kind != "shares" or place.span in echoes:
+        if place.span in echoes:
             continue
-        texts.append(reader.text_of(place))
-        is_followed = is_followed or reader.has_below(place)
-        if last_value is not None:
-            # Only other tags follow a verdict in tags: there is no prose that could quote anything.
-            between = None if is_tagged else LETTER_OR_DIGIT.search(reader.text, last_value[1], place.span[0])
-            if between is None:
-                owners.add(last_value)
-        last_value = None
+        if place.kind == "value":
+            is_own = is_own and owner is None
+            owner = place
+        elif place.kind == "shares":
+            texts.append(reader.text_of(place))
+            if owner is None or reader.has_below(place):
+                is_own = False
+            elif not is_tagged and LETTER_OR_DIGIT.search(reader.text, owner.span[1], place.span[0]):
+                # In tags only other tags follow a verdict: there is no prose that could quote anything.
+                is_own = False
+            owner = None
     if not texts:
         return ""
-    # For the same reason, with tags one of several verdicts may have the shares for all of them.
-    is_own = bool(owners) if is_tagged else owners == values
     # A list of shares has no tags. "</S1><S2>5</S2><S3>" would span all up to the judge's own shares.
     has_tags = is_tagged and any(map(marks.pattern.search, texts))
-    if is_followed or has_tags or len(set(texts)) > 1 or not is_own:
+    if not is_own or owner is not None or has_tags or len(set(texts)) > 1:
         raise reader.make_error("ambiguous", " ... ".join(texts))
     return texts[0]
 

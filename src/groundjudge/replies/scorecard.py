@@ -122,7 +122,7 @@ def _write_block(part: PartReading) -> str:
 
 
 def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
-    """Group lines into blocks of sentence, evidence and score, without the prompt's template.
+    """Group lines into blocks of sentence, evidence and score.
 
     Raises:
         ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
@@ -132,12 +132,7 @@ def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
     odd = BLOCKS.sub("", order)
     if odd:
         raise reader.make_error(_order_fault(order, odd))
-    blocks = list(zip(lines[::3], lines[1::3], lines[2::3], strict=True))
-    # The template precedes the verdict: a block like it after the first real one is unreadable.
-    n_templates = 0
-    while n_templates < len(blocks) and _is_template(blocks[n_templates], reader):
-        n_templates += 1
-    return blocks[n_templates:]
+    return list(zip(lines[::3], lines[1::3], lines[2::3], strict=True))
 
 
 def _order_fault(order: str, odd: str) -> str:
@@ -155,18 +150,6 @@ def _order_fault(order: str, odd: str) -> str:
     if "s" in order:
         return "ambiguous"
     return "no_verdict"
-
-
-def _is_template(block: Block, reader: Reader) -> bool:
-    """Whether a block only repeats the prompt. A sentence in it then counts as unrated."""
-    sentence, _, score = block
-    if reader.read_place(reader.text_of(score)) != "no_verdict":
-        return False
-    # If the response is known, an unrated sentence is noticed; if not, "..." may be its score.
-    is_response_known = reader.expectation.response is not None
-    if is_response_known or LETTER_OR_DIGIT.search(reader.text_of(score)):
-        return True
-    return LETTER_OR_DIGIT.search(reader.text_of(sentence)) is None
 
 
 def _read_part(block: Block, reader: Reader) -> PartReading:

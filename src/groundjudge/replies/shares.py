@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from groundjudge.replies.format import Reading
 from groundjudge.replies.opening import fold
@@ -89,7 +88,7 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
     """
     names = _values_to_share(scale, levels)
     text = unwrap(fold(text).text)
-    names_by_text = _names_by_text(tuple(names.items()), tuple(levels.items()))
+    names_by_text = _names_by_text(names, levels)
     shares: dict[str, float] = {}
     percents: set[bool] = set()
     position = 0
@@ -135,18 +134,17 @@ def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, flo
     return values
 
 
-@lru_cache  # the same for all replies to a judge
 def _names_by_text(
-    values: tuple[tuple[str, float | None], ...], levels: tuple[tuple[float, str], ...]
+    values: Mapping[str, float | None], levels: Mapping[float, str]
 ) -> Mapping[str, str | None]:
     """Return the names of values by what an entry may call them; None for a label of several numbers.
 
     With the levels {2: "bad", 3: "good"}, the texts "1", "2", "3" and "good" have names, and "bad" has None.
     """
     names: dict[str, str | None] = {}
-    for name, value in values:
+    for name, value in values.items():
         texts = {fold_label(name)}
-        label = label_of(value, dict(levels))
+        label = label_of(value, levels)
         if label is not None:
             texts.add(fold_label(label))
         for text in texts:

@@ -199,15 +199,12 @@ class Reader:
         patterns: list[str] = []
         # The longest first: "not supported" is not "supported".
         for label in sorted(self.scale.choices, key=len, reverse=True):
-            if len(label) > 1:
-                # As it is too: case folding writes "ß" as "ss".
-                for text in (fold_label(label), label.translate(MARKS)):
-                    patterns.append(f"(?i:{re.escape(text)})")
-            else:
-                patterns.append(re.escape(label))  # "a" in prose is not the grade A
+            text = re.escape(_fold_marks(label))
+            # "a" in prose is not the grade A.
+            patterns.append(f"(?i:{text})" if len(label) > 1 else text)
         # In scripts without spaces nothing shows where a word ends.
         letter = rf"[^\W{UNSPACED}]"
-        prose = re.sub(SPACES, " ", prose).translate(MARKS)
+        prose = _fold_marks(prose)
         words = list(re.finditer(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", prose))
         if any(fold_label(word[0]) != fold_label(reading.label) for word in words):
             return True
@@ -264,6 +261,11 @@ class Reader:
             return True
         label = label_of(number, self.expectation.levels)
         return label is not None and fold_label(remark) == fold_label(label)
+
+
+def _fold_marks(text: str) -> str:
+    """Return a text with the same white space, dashes and apostrophes as other texts."""
+    return re.sub(SPACES, " ", text).translate(MARKS)
 
 
 def _states_scale(bracket: str, scale: Scale) -> bool:
