@@ -127,26 +127,22 @@ class Format(Protocol):
     from this one reads replies itself, unchecked, and needs `read_reply` and `write_reply`; any other object
     needs all members. A format may also have `labels`, the texts that mark the verdict in a reply: a prompt
     that contains none of them causes a warning.
+
+    Attributes:
+        parts_are_sentences: whether the parts of a reading are the sentences of the response, and should
+            cover all of it.
+        numbers_sentences: whether replies refer to sentences by number, so that the prompt must show the
+            numbers.
+        score_names: the names of the further scores that `scores` computes; () if there are none.
     """
+
+    parts_are_sentences: bool = False
+    numbers_sentences: bool = False
+    score_names: tuple[str, ...] = ()
 
     @property
     def part_names(self) -> tuple[str, ...]:
         """The names of the scores in each reply, besides the headline score; () if there are none."""
-        return ()
-
-    @property
-    def parts_are_sentences(self) -> bool:
-        """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
-        return False
-
-    @property
-    def numbers_sentences(self) -> bool:
-        """Whether replies refer to sentences by number, so that the prompt must show the numbers."""
-        return False
-
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """The names of the further scores that `scores` computes; () if there are none."""
         return ()
 
     @abstractmethod

@@ -93,20 +93,9 @@ class NumberedVerdict(BaseModel):
 class Numbered(PlacedFormat):
     """Reads each sentence's score and evidence by number, and the probability that all is supported."""
 
-    @property
-    def parts_are_sentences(self) -> bool:
-        """True: each part is a sentence of the response."""
-        return True
-
-    @property
-    def numbers_sentences(self) -> bool:
-        """True: the prompt shows context and response as numbered sentences."""
-        return True
-
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """The mean and the lowest of the sentences that make a claim."""
-        return ("mean", "weakest")
+    parts_are_sentences = True
+    numbers_sentences = True
+    score_names = ("mean", "weakest")
 
     @property
     def labels(self) -> tuple[str, ...]:

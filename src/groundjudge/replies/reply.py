@@ -317,13 +317,12 @@ def _read_message(answer: object) -> Reply | None:
     )
     if usage is None:
         usage = usage_of_anthropic(_get_value(answer, "usage"))
-    names = (_get_value(metadata, "model_name", str), _get_value(metadata, "model", str))
-    model = next(filter(None, names), _get_value(answer, "model", str))
+    model: str | None = _get_value(metadata, "model_name", str) or _get_value(metadata, "model", str)
     return Reply(
         _read_content(content),
         finish_reason=_why_stopped(metadata, answer, content) or _why_stopped(answer, answer, content),
         usage=usage,
-        model=model,
+        model=model or _get_value(answer, "model", str),
         refusal=refusal or _get_value(_get_value(answer, "additional_kwargs"), "refusal", str),
         tokens=tokens_of(_get_value(metadata, "logprobs")),
     )
@@ -342,7 +341,7 @@ def _why_stopped(holder: object, message: object, parts: object) -> str | None:
     listed = cast("list[object]", parts) if isinstance(parts, list) else []
     if any(map(_calls_function, [message, *listed])):
         return CALLED
-    reasons = [_get_value(holder, name, str) for name in FINISH_REASONS]
+    reasons: list[str | None] = [_get_value(holder, name, str) for name in FINISH_REASONS]
     # OpenAI's Responses API has a status, and says why it is "incomplete".
     reasons.append(_get_value(_get_value(holder, "incomplete_details"), "reason", str))
     reasons.append(_get_value(holder, "status", str))

@@ -42,10 +42,7 @@ Block: TypeAlias = tuple[Place, Place, Place]
 class Scorecard(PlacedFormat):
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
-    @property
-    def parts_are_sentences(self) -> bool:
-        """True: each part is a sentence of the response."""
-        return True
+    parts_are_sentences = True
 
     @property
     def labels(self) -> tuple[str, ...]:
