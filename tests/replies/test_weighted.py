@@ -268,11 +268,11 @@ def test_fewer_candidates_than_asked_for_serve_if_they_have_the_mass() -> None:
 
 NAN = float("nan")
 ENTRY: dict[str, Any] = {"token": "4", "logprob": -0.01, "bytes": [52], "top_logprobs": []}
-ODD_CANDIDATES: list[Any] = [{"4": -0.1}, 20, [None, "4", {}], [{"token": "5", "logprob": NAN}]]
+ODD_CANDIDATES: list[Any] = [{"4": -0.1}, 20, [None], ["4"], [{}], [{"token": "5", "logprob": NAN}]]
 ODD: list[dict[str, Any]] = [
     {"bytes": None, "top_logprobs": None},
-    *({"bytes": odd} for odd in ("4", [-1, 4000], ["4"])),
-    *({"top_logprobs": odd} for odd in ODD_CANDIDATES),
+    {"bytes": "4"},
+    {"top_logprobs": []},
     {"logprob": 1e9},
 ]
 
@@ -287,8 +287,10 @@ SHAPELESS: list[Any] = [
     *(None, [], {}, {"content": None}, {"content": []}, {"content": "4"}, {"content": {"4": 1}}),
     *(
         {"content": [entry]}
-        for entry in ("4", {"token": "4"}, {**ENTRY, "token": 4}, {**ENTRY, "logprob": None})
+        for entry in ("4", {"token": "4"}, {"token": 4, "logprob": -0.1}, {**ENTRY, "logprob": None})
     ),
+    *({"content": [{**ENTRY, "bytes": odd}]} for odd in ([-1, 4000], ["4"])),
+    *({"content": [{**ENTRY, "top_logprobs": odd}]} for odd in ODD_CANDIDATES),
     {"tokens": ["4"], "token_logprobs": [-0.1], "top_logprobs": [{"4": -0.1}]},
 ]
 

@@ -342,11 +342,9 @@ def _find_line(text: str, span: Span) -> Place | None:
 
     The bars around a table row do not separate fields.
     """
-    start, end = span
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    while start < end and text[start].isspace():
-        start += 1
+    line = text[slice(*span)]
+    start = span[0] + len(line) - len(line.lstrip())
+    end = span[0] + len(line.rstrip())
     if text.startswith("|", start):
         start += 1
         if text.endswith("|", start, end):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -71,7 +70,7 @@ NEVER_CLOSED = compile_when_used(
     re.IGNORECASE,
 )
 # The marks that begin and end quotations, in any language, and the one around text that is struck out.
-QUOTATION_MARKS = "\"'´‘’‚‛“”„‟«»‹›「」『』《》〈〉〝〞〟❛❜❝❞﹁﹂﹃﹄~"
+QUOTATION_MARKS = tuple("\"'´‘’‚‛“”„‟«»‹›「」『』《》〈〉〝〞〟❛❜❝❞﹁﹂﹃﹄~")
 # What ends a turn in the templates of chat models, for servers that leave it in the reply.
 ENDS_OF_TURN = (
     *("<|im_end|>", "</s>", "<eos>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|end|>", "<|return|>"),
@@ -97,7 +96,7 @@ class FoldedText:
 
     raw: str
     text: str
-    origins: Sequence[int] | Origins
+    origins: Origins
     start: int = 0
 
     def slice(self, start: int, end: int) -> str:
@@ -130,10 +129,6 @@ def fold(raw: str) -> FoldedText:
     for emphasis in EMPHASIS.finditer(raw):
         removed.append(emphasis.span("begin"))
         removed.append(emphasis.span("end"))
-    if not removed:  # as nearly always
-        text = raw.translate(WIDTHS)
-        # Do not keep a long reply twice.
-        return FoldedText(raw, raw if text == raw else text, range(len(raw) + 1))
     pieces: list[str] = []
     origins = Origins()
     position = 0
@@ -164,9 +159,7 @@ def open_reply(reply: Reply, marker: Pattern = NOTHING, *, in_strings: bool = Fa
     code = _finish_code(reply.finish_reason)
     if code:
         raise ReplyError(code, reply.text)
-    folded = fold(_cut_end_of_turn(reply.text))
-    if folded.raw != reply.text:
-        folded = replace(folded, raw=reply.text)
+    folded = replace(fold(_cut_end_of_turn(reply.text)), raw=reply.text)
     if "think" in folded.text.casefold():  # like every reasoning tag that is cut
         folded = _blank_reasoning(folded, marker)
         if not in_strings and has_stray_end(folded.text, marker):
@@ -180,7 +173,7 @@ def open_reply(reply: Reply, marker: Pattern = NOTHING, *, in_strings: bool = Fa
         raise ReplyError("ambiguous", reply.text)
     if in_strings:
         start = folded.origins[folded.start]
-        return FoldedText(reply.text, " " * start + reply.text[start:], range(len(reply.text) + 1), start)
+        return FoldedText(reply.text, " " * start + reply.text[start:], Origins(), start)
     return folded
 
 
@@ -232,16 +225,11 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 
     If there is white space between, a single mark before it may be the end of another quotation.
     """
-    before = start - 1
-    if before >= 0 and text[before] in QUOTATION_MARKS:
+    if text.endswith(QUOTATION_MARKS, 0, start):
         return True
-    while before >= 0 and text[before].isspace():
-        before -= 1
-    while end < len(text) and text[end].isspace():
-        end += 1
-    if before < 0 or end == len(text):
-        return False
-    return text[before] in QUOTATION_MARKS and text[end] in QUOTATION_MARKS
+    before = text[:start].rstrip()
+    after = text[end:].lstrip()
+    return before.endswith(QUOTATION_MARKS) and after.startswith(QUOTATION_MARKS)
 
 
 def _is_quoted_whole(text: str, marker: Pattern) -> bool:
@@ -249,10 +237,9 @@ def _is_quoted_whole(text: str, marker: Pattern) -> bool:
 
     A verdict without any marks may itself be in quotation marks: "Yes".
     """
-    first, last = text[0], text[-1]
-    if first not in QUOTATION_MARKS or last not in QUOTATION_MARKS:
+    if not text.startswith(QUOTATION_MARKS) or not text.endswith(QUOTATION_MARKS):
         return False
-    return marker.search(text.strip(first + last).strip()) is not None
+    return marker.search(text.strip("".join(QUOTATION_MARKS)).strip()) is not None
 
 
 def has_stray_end(text: str, marker: Pattern) -> bool:

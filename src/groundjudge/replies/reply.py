@@ -356,52 +356,39 @@ def _calls_function(part: object) -> bool:
 
 
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
-    """Return the tokens in the `logprobs` of a completion's choice; None if the format is unknown."""
+    """Return the tokens in the `logprobs` of a completion's choice; None if anything in it is odd."""
     entries = logprobs.get("content") if is_mapping(logprobs) else None
-    if not is_list(entries) or not entries or not all(map(_is_token, entries)):
+    if not is_list(entries) or not entries:
         return None
-    return tuple(map(_read_token, entries))
-
-
-def _is_token(entry: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether an entry of `logprobs` has a token and its probability."""
-    if not is_mapping(entry) or not isinstance(entry.get("token"), str):
-        return False
-    return isinstance(entry.get("logprob"), int | float)
+    try:
+        return tuple(map(_read_token, entries))
+    except (AttributeError, LookupError, TypeError, ValueError):  # an entry of another shape
+        return None
 
 
 def _read_token(entry: Mapping[str, Any]) -> Token:
     """Read an entry of `logprobs`: a token, and the probabilities of the likeliest tokens in its position."""
-    token = _token_bytes(entry)
-    if isnan(entry["logprob"]):  # then the other probabilities cannot be trusted either
-        return Token(token, ())
     # The token itself may be missing from the likeliest ones, or be listed first among them.
-    entries = [entry]
-    likeliest = _get_value(entry, "top_logprobs", list | tuple)
-    if likeliest:
-        entries.extend(filter(_is_token, likeliest))
+    entries = [entry, *(entry.get("top_logprobs") or ())]
     probabilities: dict[bytes, Score] = {}
     for candidate in entries:
+        if isnan(candidate["logprob"]):  # then the other probabilities cannot be trusted either
+            raise ValueError
         probabilities[_token_bytes(candidate)] = exp(min(candidate["logprob"], 0.0))
     candidates: list[tuple[bytes, Score]] = []
     for text, probability in probabilities.items():
         least = 0 if text.strip().isdigit() else MIN_PROBABILITY
         if probability > least:
             candidates.append((text, probability))
-    return Token(token, tuple(candidates))
+    return Token(_token_bytes(entry), tuple(candidates))
 
 
 def _token_bytes(entry: Mapping[str, Any]) -> bytes:
     """Return the token's bytes, or those of its text if the endpoint returns no bytes."""
     values = entry.get("bytes")
-    if values and is_list(values) and all(map(_is_byte, values)):
+    if values and is_list(values):
         return bytes(values)
     return well_formed(entry["token"]).encode()
-
-
-def _is_byte(value: object) -> bool:
-    """Whether a value is a number from 0 to 255."""
-    return isinstance(value, int) and 0 <= value < 256  # noqa: PLR2004
 
 
 def _read_content(content: object) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from groundjudge.replies.format import Reading
 from groundjudge.replies.opening import fold
 from groundjudge.replies.value import label_of, parse_number, write_number, write_value
-from groundjudge.replies.weighted import is_weighable, mean_by_shares, scale_values
+from groundjudge.replies.weighted import is_weighable, mean_by_shares, scale_values, values_with_score
 from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
 from groundjudge.text.patterns import compile_when_used
 
@@ -68,11 +68,8 @@ def weigh_stated(
     if not is_weighable(scale) and reading.value is not None:
         # The judge has named a value within its level, which is more accurate than the middle of the range.
         values[name_of(reading, scale, levels)] = reading.value
-    scored: dict[str, float] = {}
-    for name, value in values.items():
-        if value is not None and value not in not_applicable:
-            scored[name] = value
-    return replace(reading, value=mean_by_shares(reading.value, shares, scored))
+    mean = mean_by_shares(reading.value, shares, values_with_score(values, not_applicable))
+    return replace(reading, value=mean)
 
 
 def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping[str, float] | None:

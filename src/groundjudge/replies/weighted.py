@@ -52,10 +52,7 @@ def weigh(
         `logprobs_unusable` if any are not; and the probabilities of the reading's own value, as returned by
         `distribution`, or None if it has parts.
     """
-    values: dict[str, float] = {}
-    for name, value in scale_values(scale).items():
-        if value is not None and value not in not_applicable:
-            values[name] = value
+    values = values_with_score(scale_values(scale), not_applicable)
     unusable = (*reading.warnings, "logprobs_unusable")
     if not reading.parts:
         shares = distribution(reply, reading, scale)
@@ -71,6 +68,17 @@ def weigh(
         mean = mean_by_shares(part.value, shares, values)
         parts.append(replace(part, value=mean, distribution=shares))
     return replace(reading, parts=tuple(parts), warnings=warnings), None
+
+
+def values_with_score(
+    values: Mapping[str, float | None], not_applicable: Collection[float]
+) -> Mapping[str, float]:
+    """Return the values that have a score."""
+    scored: dict[str, float] = {}
+    for name, value in values.items():
+        if value is not None and value not in not_applicable:
+            scored[name] = value
+    return scored
 
 
 def mean_by_shares(
