@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import floor
 from statistics import harmonic_mean
 
@@ -180,20 +179,14 @@ def _compute_sum(formula: Place, reader: Reader, name: str) -> float:
         shares.append(share / 100 if match[3] else share)
     if not all(map(reader.scale.holds, scores)):
         raise reader.make_error("out_of_scale", place, name)
-    if not _are_adjacent(scores):
+    are_whole = all(score % 1 == 0 for score in scores)
+    are_neighbours = len(scores) <= 2 and max(scores) - min(scores) == len(scores) - 1  # noqa: PLR2004
+    if not are_whole or not are_neighbours:
         raise ReplyError("not_adjacent", reader.reply.raw, quotes=(place,))
     if abs(sum(shares) - 1) > SHARE_TOLERANCE:
         raise ReplyError("bad_distribution", reader.reply.raw, quotes=(place,))
     weighted = sum(score * share for score, share in zip(scores, shares, strict=True))
     return round(weighted / sum(shares), DIGITS_OF_SUM)
-
-
-def _are_adjacent(scores: Sequence[float]) -> bool:
-    """Whether the scores are one whole number, or two neighbouring ones."""
-    if any(score % 1 for score in scores):
-        return False
-    distances = [abs(second - first) for first, second in pairwise(scores)]
-    return distances in ([], [1])
 
 
 def _write_part(part: PartReading) -> str:

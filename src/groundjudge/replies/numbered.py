@@ -132,8 +132,36 @@ class Numbered(PlacedFormat):
         return error
 
     def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the lines; the last field of each is the place of a value."""
-        return _find_lines(reader)
+        """Find the lines of a reply: each number once, in rising order, with "ALL" at the end.
+
+        The last field of each is the place of a value. Prose without a bar, or the head of a table, may
+        precede them; a fence may surround them.
+
+        Raises:
+            ReplyError: `ambiguous` for any other line, and for a number that is repeated with something else;
+                `no_verdict` if there is no line.
+        """
+        spans = list(_spans_of_lines(reader))
+        start = _find_first(reader, spans)
+        has_fence = any(FENCE.fullmatch(reader.text[slice(*span)]) for span in spans[:start])
+        if has_fence and FENCE.fullmatch(reader.text[slice(*spans[-1])]):
+            spans.pop()
+        lines: list[Place] = []
+        texts: dict[str, str] = {}
+        reached = 0.0
+        for span in spans[start:]:
+            text = reader.text[slice(*span)].strip()
+            line = _find_line(reader.text, span)
+            if line is not None and texts.get(line.label) == text:
+                continue
+            if line is None or _rank(line) <= reached:
+                raise reader.make_error("ambiguous", text)
+            reached = _rank(line)
+            texts[line.label] = text
+            lines.append(line)
+        if lines[0].label == ALL:
+            raise reader.make_error("no_verdict")
+        return lines
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
         """Read the lines: those of all sentences in order, followed by the last one.
@@ -149,7 +177,7 @@ class Numbered(PlacedFormat):
         parts, texts = _read_lines(places, reader)
         if reader.expectation.earlier:
             earlier = replace(reader, reply=open_reply(Reply(reader.expectation.earlier), MARKS.pattern))
-            earlier_parts, earlier_texts = _read_lines(_find_lines(earlier), earlier)
+            earlier_parts, earlier_texts = _read_lines(self.find_places(earlier), earlier)
             for number, part in earlier_parts.items():
                 parts[number] = replace(part, span=None)  # it is not in this reply
             texts.update(earlier_texts)
@@ -173,8 +201,7 @@ class Numbered(PlacedFormat):
         """Write a line for each part, and the last one if the probability for the whole is known."""
         lines: list[str] = []
         for number, part in enumerate(reading.parts, 1):
-            sources = ", ".join(map(str, part.sources)) or NONE
-            lines.append(f"{number} | {sources} | {one_line(part.reason) or NONE} | {write_score(part)}")
+            lines.append(_write_line(number, part.sources, part.reason, write_score(part)))
         if reading.whole is not None:
             lines.append(f"{ALL} | {write_number(round(100 * reading.whole, DIGITS))}")
         return "\n".join(lines)
@@ -239,12 +266,15 @@ def _as_lines(reply: Reply) -> Reply:
         return reply  # no line will be found in it
     lines: list[str] = [match["ahead"]]
     for sentence in verdict.sentences:
-        sources = ", ".join(map(str, sentence.sources)) or NONE
         score = NO_CLAIM if sentence.score is None else sentence.score
-        # A note must be on one line, so that it cannot begin another one.
-        lines.append(f"{sentence.n} | {sources} | {one_line(sentence.note)} | {score}")
+        lines.append(_write_line(sentence.n, sentence.sources, sentence.note, score))
     lines.append(f"{ALL} | {verdict.all}")
     return replace(reply, text="\n".join(lines), tokens=None)
+
+
+def _write_line(number: int, sources: Sequence[int], note: str, score: object) -> str:
+    """Write the line of a sentence. A note must be on one line, so that it cannot begin another one."""
+    return f"{number} | {', '.join(map(str, sources)) or NONE} | {one_line(note) or NONE} | {score}"
 
 
 def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -278,39 +308,6 @@ def _spans_of_lines(reader: Reader) -> Iterator[Span]:
             yield start, end
         end += 1
         start = end
-
-
-def _find_lines(reader: Reader) -> Sequence[Place]:
-    """Find the lines of a reply: each number once, in rising order, with "ALL" at the end.
-
-    Prose without a bar, or the head of a table, may precede them; a fence may surround them.
-
-    Raises:
-        ReplyError: `ambiguous` for any other line, and for a number that is repeated with something else;
-            `no_verdict` if there is no line.
-    """
-    spans = list(_spans_of_lines(reader))
-    start = _find_first(reader, spans)
-    has_fence = any(FENCE.fullmatch(reader.text[slice(*span)]) for span in spans[:start])
-    if has_fence and FENCE.fullmatch(reader.text[slice(*spans[-1])]):
-        spans.pop()
-    lines: list[Place] = []
-    texts: dict[str, str] = {}
-    for span in spans[start:]:
-        text = reader.text[slice(*span)].strip()
-        line = _find_line(reader.text, span)
-        if line is not None and texts.get(line.label) == text:
-            continue
-        is_next = not lines or (
-            lines[-1].label != ALL and line is not None and _rank(line) > _rank(lines[-1])
-        )
-        if line is None or not is_next:
-            raise reader.make_error("ambiguous", text)
-        texts[line.label] = text
-        lines.append(line)
-    if lines[0].label == ALL:
-        raise reader.make_error("no_verdict")
-    return lines
 
 
 def _find_first(reader: Reader, spans: Sequence[Span]) -> int:

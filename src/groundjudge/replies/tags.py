@@ -59,7 +59,7 @@ class Tags(PlacedFormat):
 
     @cached_property
     def _kinds(self) -> dict[str, str]:
-        """What each tag contains. Value and reason can be the same tag: see `find_reason`."""
+        """What each tag contains."""
         kinds = {THOUGHTS: "thoughts", self.shares: "shares", self.reason: "reason", self.value: "value"}
         kinds.pop("", None)
         return {name.lower(): kind for name, kind in kinds.items()}
@@ -79,12 +79,6 @@ class Tags(PlacedFormat):
             is_closed = element["unclosed"] is None
             places.append(Place(kind, element.span("content"), element.span(), is_closed=is_closed))
         return places
-
-    def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:
-        """Return the explanation from its tag, which may also be the verdict's."""
-        if self.reason.lower() == self.value.lower():
-            return reader.reply.slice(*verdict.content)
-        return super().find_reason(reader, places, verdict)
 
     def write_reply(self, reading: Reading) -> str:
         """Write the explanation and the value between their tags."""
