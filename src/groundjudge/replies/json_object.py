@@ -117,7 +117,9 @@ class Json(PlacedFormat):
         text = reader.text
         objects = _read_objects(text)
         outside = _blank(text, objects)
-        last_mention = max((mention.start() for mention in self._mentions(outside)), default=-1)
+        last_mention = -1
+        for mention in self._mentions(outside):
+            last_mention = mention.start()
         is_hidden = self._may_be_outside(outside)
         places: list[Place] = []
         for json_object in objects:
@@ -164,12 +166,15 @@ class Json(PlacedFormat):
 
     def write_reply(self, reading: Reading) -> str:
         """Write the object, with the explanation first and the number without an exponent."""
-        verdict = json.dumps(reading.label, ensure_ascii=False) if reading.label else write_value(reading)
-        members = {self.reason: json.dumps(reading.reason, ensure_ascii=False), self.value: verdict}
+        verdict = write_value(reading)
+        if reading.label:
+            verdict = json.dumps(verdict, ensure_ascii=False)
+        text = json.dumps({self.reason: reading.reason}, ensure_ascii=False).removesuffix("}")
+        text += f", {json.dumps(self.value, ensure_ascii=False)}: {verdict}"
         if self.shares and reading.shares:
-            members[self.shares] = json.dumps(reading.shares, ensure_ascii=False)
-        texts = [f"{json.dumps(key, ensure_ascii=False)}: {value}" for key, value in members.items()]
-        return f"{{{', '.join(texts)}}}"
+            shares = json.dumps({self.shares: reading.shares}, ensure_ascii=False)
+            return f"{text}, {shares.removeprefix('{')}"
+        return text + "}"
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """Return the schema of an object: first the explanation, then a value or label of the scale."""
@@ -227,7 +232,10 @@ def _read_objects(text: str) -> list[JsonObject]:
     open_brackets = 0
     while (start := text.find("{", position)) >= 0:
         for bracket in BRACKET.findall(text, position, start):
-            open_brackets = max(0, open_brackets + (1 if bracket == "[" else -1))
+            if bracket == "[":
+                open_brackets += 1
+            elif open_brackets:
+                open_brackets -= 1
         json_object = _read_object(text, start)
         if json_object is None or len(objects) == MAX_OBJECTS:
             break

@@ -274,7 +274,8 @@ def _as_lines(reply: Reply) -> Reply:
 
 def _write_line(number: int, sources: Sequence[int], note: str, score: object) -> str:
     """Write the line of a sentence. A note must be on one line, so that it cannot begin another one."""
-    return f"{number} | {', '.join(map(str, sources)) or NONE} | {one_line(note) or NONE} | {score}"
+    numbers = ", ".join(map(str, sources)) or NONE
+    return f"{number} | {numbers} | {one_line(note) or NONE} | {score}"
 
 
 def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

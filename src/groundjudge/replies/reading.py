@@ -195,12 +195,14 @@ def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict:
             one of several verdicts has none: it may be a quotation.
     """
     is_tagged = marks.kind == "tags"
-    # In JSON the verdict and its shares have the same span, that of the object: both may be an echo.
-    echoes = [place.span for place in places if place.kind == "value" and place.span[0] < verdict.span[0]]
+    echoes: set[Span] = set()
     texts: list[str] = []
     owner: Place | None = None  # the value that the next shares belong to
     is_own = True
     for place in places:
+        if place.kind == "value" and place.span[0] < verdict.span[0]:
+            echoes.add(place.span)
+        # In JSON the verdict and its shares have the same span, that of the object: both are echoes.
         if place.span in echoes:
             continue
         if place.kind == "value":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from statistics import fmean
 from typing import TypeAlias
 
@@ -23,6 +24,7 @@ SENTENCE = ("statement sentence", "statement", "criteria")
 
 EVIDENCE, SCORE = "supporting evidence", "score"
 KINDS = {**dict.fromkeys(SENTENCE, "sentence"), EVIDENCE: "reason", SCORE: "value"}
+ORDER = ("sentence", "reason", "value")
 MARKS = Marks(label_pattern(KINDS), "lines")
 # Replaces the evidence if there is none; a remark may follow it.
 NO_EVIDENCE = "NOTHING FOUND"
@@ -32,8 +34,6 @@ NOTHING_FOUND = compile_when_used(
     r"|(?-i:NOTHING FOUND\b))",
     re.IGNORECASE,
 )
-# The labels of a card by their letters: sentence, evidence, score ("c").
-BLOCKS = compile_when_used(r"^(?:sec)+")
 # A sentence, its evidence and its score.
 Block: TypeAlias = tuple[Place, Place, Place]
 
@@ -88,8 +88,6 @@ class Scorecard(PlacedFormat):
 def _read_parts(lines: Sequence[Place], reader: Reader) -> list[PartReading]:
     """Read the blocks of a reply; no two may give the same sentence different scores."""
     parts = [_read_part(block, reader) for block in _read_blocks(lines, reader)]
-    if not parts:
-        raise reader.make_error("no_verdict")
     scores: dict[str, object] = {}
     for part in parts:
         sentence = one_line(part.name.casefold())
@@ -122,31 +120,21 @@ def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
     """Group lines into blocks of sentence, evidence and score.
 
     Raises:
-        ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
+        ReplyError: `no_verdict`, `missing_evidence`, `missing_score`, or `ambiguous` for another order.
     """
-    letters = {EVIDENCE: "e", SCORE: "c"}
-    order = "".join(letters.get(line.label, "s") for line in lines)
-    odd = BLOCKS.sub("", order)
-    if odd:
-        raise reader.make_error(_order_fault(order, odd))
+    kinds = [line.kind for line in lines]
+    if "sentence" not in kinds:
+        raise reader.make_error("no_verdict")
+    kinds.append("sentence")  # another block may begin after the last line
+    for kind, expected in zip(kinds, cycle(ORDER), strict=False):
+        if kind == expected:
+            continue
+        if kind == "sentence":
+            raise reader.make_error("missing_score")
+        if (kind, expected) == ("value", "reason"):
+            raise reader.make_error("missing_evidence")
+        raise reader.make_error("ambiguous")
     return list(zip(lines[::3], lines[1::3], lines[2::3], strict=True))
-
-
-def _order_fault(order: str, odd: str) -> str:
-    """Return the code for a wrong order of labels: "missing_evidence" for "secsc", where odd is "sc".
-
-    Args:
-        order: the letters of all labels, see `BLOCKS`.
-        odd: those after the last complete block.
-    """
-    beginning = f"{odd}s"  # another block might begin after the last label
-    if beginning.startswith("sc"):
-        return "missing_evidence"
-    if beginning.startswith(("ss", "ses")):
-        return "missing_score"
-    if "s" in order:
-        return "ambiguous"
-    return "no_verdict"
 
 
 def _read_part(block: Block, reader: Reader) -> PartReading:
