@@ -519,7 +519,7 @@ REPLIES: list[tuple[Any, ...]] = [
     # A bare number is as JSON has it: of another one part may be missing.
     *(
         (f"bare number {bare}", "json", float(bare), f'{{"score": {bare}, "a": 1}}')
-        for bare in "0 1 0.50 -0".split()
+        for bare in "0 1 0.50 -0 0.00001".split()
     ),
     *(
         (f"bare and not as JSON has it: {bare[:9]}", "json", "ambiguous", f'{{"score": {bare}, "a": 1}}')

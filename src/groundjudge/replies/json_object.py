@@ -125,17 +125,17 @@ class Json(PlacedFormat):
         for json_object in objects:
             span = (json_object.start, json_object.end)
             verdicts = json_object.members_with(self.value)
+            if any(map(self._may_change_score, json_object.comments)):
+                is_hidden = True
             if verdicts:
-                is_changed = (
-                    last_mention >= json_object.end or UNIT.match(outside, json_object.end) is not None
-                )
-                has_all_keys = all(member.key is not None for member in json_object.members)
-                is_hidden = is_hidden or is_changed or not has_all_keys
+                lacks_key = any(member.key is None for member in json_object.members)
+                is_followed = last_mention >= json_object.end or UNIT.match(outside, json_object.end)
+                if lacks_key or is_followed:
+                    is_hidden = True
             elif places or any(self._mentions(text[slice(*span)])):
                 # A judge may quote a document that contains a score, and then begins something that swallows
                 # the judge's own: `"score": 1} [{"a": "`. Or it may write a draft, and then call a tool.
                 is_hidden = True
-            is_hidden = is_hidden or any(map(self._may_change_score, json_object.comments))
             for member in verdicts:
                 value = _read_value(member.value, reader)
                 places.append(Place("value", (member.start, member.end), span, text=value))
@@ -342,7 +342,8 @@ def _load(text: str) -> Mapping[str, Any]:
     json_repair takes quadratic time, so long objects are not repaired.
     """
     with suppress(ValueError, RecursionError):
-        return cast("Mapping[str, Any]", json.loads(text, strict=False))
+        # A number stays as it is written: 0.00001 has no exponent.
+        return cast("Mapping[str, Any]", json.loads(text, strict=False, parse_float=str))
     repaired: object = None
     if len(text) <= MAX_REPAIRED:
         from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
