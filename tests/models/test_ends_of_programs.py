@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import GOOD
 from standin_openai import Answer, Hang, StandIn
-
-from groundjudge.models.openai import _silence_connections  # pyright: ignore[reportPrivateUsage]
 
 TESTS = Path(__file__).parents[1]
 
@@ -202,41 +197,3 @@ if os.fork():
 """
     with StandIn([GOOD]) as server:
         assert run_quietly(code, server.url) == (0, SCORES, "")
-
-
-@soak
-def test_a_fork_still_reports_other_errors_of_the_loop() -> None:
-    code = """
-async def fail():
-    raise LookupError("of the caller")
-
-loop = asyncio.new_event_loop()
-loop.run_until_complete(judge_some())
-sys.stdout.flush()
-child = os.fork()
-if not child:
-    task = loop.create_task(fail())
-    loop.run_until_complete(asyncio.wait([task]))
-    del judge, model
-    gc.collect()
-    del task
-    gc.collect()
-    os._exit(0)
-os.waitpid(child, 0)
-"""
-    with StandIn([GOOD]) as server:
-        status, printed, errors = run_quietly(code, server.url)
-    assert (status, printed) == (0, SCORES)
-    assert "LookupError: of the caller" in errors
-    assert "Unclosed" not in errors
-
-
-def test_a_fork_of_many_clients_has_one_handler_of_errors() -> None:
-    reported: list[dict[str, Any]] = []
-    with closing(asyncio.new_event_loop()) as loop:
-        loop.set_exception_handler(lambda _, context: reported.append(context))
-        for _ in range(3000):
-            _silence_connections(loop)
-        for context in ({"message": "1", "connector": None}, {"message": "2"}):
-            loop.call_exception_handler(context)
-    assert reported == [{"message": "2"}]

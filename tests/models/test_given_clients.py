@@ -55,8 +55,8 @@ def ask_async(model: Model) -> Reply:
 
 async def close(model: Any) -> None:
     """Close an asynchronous client in the loop that used it."""
-    if type(model._connection.callers_client) is openai.AsyncOpenAI:  # noqa: SLF001
-        await model._connection.callers_client.close()  # noqa: SLF001
+    if type(model.callers_client) is openai.AsyncOpenAI:
+        await model.callers_client.close()
 
 
 both_ways = pytest.mark.parametrize("ask", [ask_sync, ask_async])

@@ -463,7 +463,7 @@ def in_thread_of_a_run(model: OpenAIModel) -> Reply:
 async def ask_twice_and_close(model: OpenAIModel) -> Reply:
     await model.acomplete(request())
     reply = await model.acomplete(request())
-    client = model._connection.callers_client  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    client = model.callers_client
     if isinstance(client, openai.AsyncOpenAI):
         await client.close()
     else:
@@ -488,7 +488,7 @@ def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> N
         other_model = make_model() if "Async" in kind else model
         replies += [asyncio.run(ask_twice_and_close(other_model))]
         if "Async" in kind:
-            shared_loop().run(model._connection.callers_client.close)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            shared_loop().run(model.callers_client.close)
     assert [reply.text for reply in replies] == ["fine"] * 4
     assert len(server.requests) == 5
     for received in server.requests:

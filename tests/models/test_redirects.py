@@ -149,7 +149,7 @@ def langchain(name: str, variable: str) -> Callable[[str], Model]:
 
 async def close_client(model: Any) -> None:
     """Close the client of a caller or of LangChain, in the loop that used it."""
-    client = getattr(getattr(model, "_connection", None), "callers_client", None)
+    client = getattr(model, "callers_client", None)
     llm = getattr(model, "llm", None)
     if llm is not None:
         client = getattr(llm, "_async_client", None) or llm.async_client._client  # noqa: SLF001

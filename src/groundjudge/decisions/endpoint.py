@@ -12,11 +12,11 @@ from typing import Any
 import orjson
 
 from groundjudge.case.data import is_list, is_mapping, is_number
-from groundjudge.decisions.forms import FORMS, find_excess, most_questions
+from groundjudge.decisions.forms import FORMS, Form, find_excess, most_questions
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.way import DecisionWay
 from groundjudge.models.failure import ROW_REMEDIES, model_error, without_echo
-from groundjudge.models.openai import Connection, EndpointModel
+from groundjudge.models.openai import Api, EndpointModel
 from groundjudge.models.unsupported_parameters import negotiate
 from groundjudge.replies.reply import Reply, usage_of
 from groundjudge.rubric.rubric import Request
@@ -45,48 +45,46 @@ class DecisionModel(EndpointModel):
             the openai package or comes with a base_url or api_key.
     """
 
-    def __init__(  # noqa: PLR0913  as for OpenAIModel
-        self,
-        name: str,
-        *,
-        client: Any = None,  # noqa: ANN401  code without a type checker can pass anything
-        base_url: str | None = None,
-        api_key: str | None = None,
-        max_retries: int = 2,
-        timeout: float = 60.0,
-    ) -> None:
-        self.name = name
-        form, _, model = name.partition(":")
+    @property
+    def form(self) -> Form:
+        """How its endpoint wants a request."""
+        return FORMS[self.name.partition(":")[0]]
+
+    @property
+    def api(self) -> Api:
+        """Where its endpoint is."""
+        return self.form.api
+
+    def check(self) -> None:
+        """Make sure that the name has a form and a model, and that a client is one of the openai package.
+
+        Raises:
+            ModelError: `unknown_model`.
+        """
+        form, _, model = self.name.partition(":")
         if form not in FORMS or not model.strip():
-            message = f'{name!r} must be "decisions:MODEL" or "systemone:MODEL"'
-            raise model_error("unknown_model", message, name)
-        self._form = FORMS[form]
-        self._name_at_endpoint = model
-        self._connection = Connection(
-            name,
-            self._form.api,
-            client=client,
-            base_url=base_url,
-            api_key=api_key,
-            max_retries=max_retries,
-            timeout=timeout,
-        )
-        if not self._connection.is_openai:
-            message = (
-                f"a decision model needs an OpenAI or AsyncOpenAI as its client, not {type(client).__name__}"
-            )
-            raise model_error("unknown_model", message, name)
+            message = f'{self.name!r} must be "decisions:MODEL" or "systemone:MODEL"'
+            raise model_error("unknown_model", message, self.name)
+        if not self.is_openai:
+            kind = type(self.callers_client).__name__
+            message = f"a decision model needs an OpenAI or AsyncOpenAI as its client, not {kind}"
+            raise model_error("unknown_model", message, self.name)
+
+    @property
+    def name_at_endpoint(self) -> str:
+        """The name without the form."""
+        return self.name.partition(":")[2]
 
     @property
     def way(self) -> DecisionWay:
         """Questions, and how many in one request."""
-        return DecisionWay(most_questions(self._form, self._name_at_endpoint))
+        return DecisionWay(most_questions(self.form, self.name_at_endpoint))
 
     @property
     def call_metadata(self) -> Mapping[str, str]:
         """What LangChain and LangSmith need to know of a call."""
-        provider = self._form.api.provider.casefold()
-        return {"ls_model_name": self._name_at_endpoint, "ls_provider": provider}
+        provider = self.form.api.provider.casefold()
+        return {"ls_model_name": self.name_at_endpoint, "ls_provider": provider}
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the questions of a request, with retries.
@@ -95,57 +93,54 @@ class DecisionModel(EndpointModel):
             ModelError: the endpoint returned no answers; the codes are those of an endpoint, and `too_long`.
         """
         inquiry = inquiry_of(request)
-        body = self._form.body(self._name_at_endpoint, inquiry)
-        excess = find_excess(self._form, self._name_at_endpoint, inquiry, body)
+        body = self.form.body(self.name_at_endpoint, inquiry)
+        excess = find_excess(self.form, self.name_at_endpoint, inquiry, body)
         if excess:
-            raise self._connection.error("too_long", f"{self.name}: {excess} ({ROW_REMEDIES['too_long']})")
-        if self._form.is_openai:
+            raise self.error("too_long", f"{self.name}: {excess} ({ROW_REMEDIES['too_long']})")
+        if self.form.is_openai:
             # A server with OpenAI's form may not know it: then it is left out like any other parameter.
             request = replace(request, parameters={"prompt_cache_key": request.rubric.prompt.sha256[:32]})
 
         async def send(accepted: Request) -> Reply:
-            return await self._connection.send_with_retries(
-                {**body, **accepted.parameters}, _read_reply, is_paced=request.paced
-            )
+            return await self.send_with_retries({**body, **accepted.parameters}, is_paced=request.paced)
 
-        reply = await negotiate(request, self.refusals, self._connection.who, send)
+        reply = await negotiate(request, self.refusals, self.who, send)
         if reply.model:
             # The same model may also answer with texts: those verdicts must not look like these.
             form = self.name.partition(":")[0]
             reply = replace(reply, model=f"{form}:{reply.model}")
-        return without_echo(reply, request, self._connection.secrets)
+        return without_echo(reply, request, self.secrets)
 
-
-def _read_reply(answer: object) -> Reply | None:
-    """Return the reply in the response of an endpoint; None if it has no answers."""
-    if not isinstance(answer, bytes):
-        return None
-    text = answer.decode("utf-8-sig", errors="replace")  # some servers begin with a byte order mark
-    body: Mapping[str, Any] = {}
-    # The second, slow one reads NaN and numbers of any size, which some Python servers write.
-    for load in (orjson.loads, json.loads):
-        with suppress(ValueError, RecursionError):
-            body = _mapping_of(load(text))
-            break
-    else:
-        # The rubric says what is wrong with it.
-        is_whole = text.lstrip().startswith("{") and text.rstrip().endswith("}")
-        return Reply(text) if is_whole and '"answers"' in text else None
-    if not is_list(body.get("answers")) and not is_mapping(body.get("answers")):
-        return None
-    usage = _mapping_of(body.get("usage"))
-    model = body.get("model")
-    return Reply(
-        text,
-        usage=usage_of(
-            usage.get("input_tokens"),
-            usage.get("output_tokens"),
-            cached=_mapping_of(usage.get("input_tokens_details")).get("cached_tokens"),
-            reasoning=_mapping_of(usage.get("output_tokens_details")).get("reasoning_tokens"),
-        ),
-        model=model if isinstance(model, str) else None,
-        cost=_cost(usage),
-    )
+    def read(self, answer: object) -> Reply | None:
+        """Return the reply in the response of an endpoint; None if it has no answers."""
+        if not isinstance(answer, bytes):
+            return None
+        text = answer.decode("utf-8-sig", errors="replace")  # some servers begin with a byte order mark
+        body: Mapping[str, Any] = {}
+        # The second, slow one reads NaN and numbers of any size, which some Python servers write.
+        for load in (orjson.loads, json.loads):
+            with suppress(ValueError, RecursionError):
+                body = _mapping_of(load(text))
+                break
+        else:
+            # The rubric says what is wrong with it.
+            is_whole = text.lstrip().startswith("{") and text.rstrip().endswith("}")
+            return Reply(text) if is_whole and '"answers"' in text else None
+        if not is_list(body.get("answers")) and not is_mapping(body.get("answers")):
+            return None
+        usage = _mapping_of(body.get("usage"))
+        model = body.get("model")
+        return Reply(
+            text,
+            usage=usage_of(
+                usage.get("input_tokens"),
+                usage.get("output_tokens"),
+                cached=_mapping_of(usage.get("input_tokens_details")).get("cached_tokens"),
+                reasoning=_mapping_of(usage.get("output_tokens_details")).get("reasoning_tokens"),
+            ),
+            model=model if isinstance(model, str) else None,
+            cost=_cost(usage),
+        )
 
 
 def _mapping_of(value: object) -> Mapping[str, Any]:

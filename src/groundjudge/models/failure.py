@@ -34,8 +34,8 @@ NO_REASON = "the endpoint gives no reason"
 KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
 """Error codes by substrings of the names of exception classes, Python's own and those of all clients."""
 
-UNPARSED = frozenset({"HttpProcessingError", "DecodingError"})
-"""Exceptions for what is not HTTP, or not compressed as it says. For the first aiohttp sets status 400."""
+UNPARSED = frozenset({"HttpProcessingError", "DecodingError", "OversizeError"})
+"""Exceptions for what is not HTTP (aiohttp sets status 400), not compressed as it says, or too long."""
 
 CODES: Mapping[str, Collection[str]] = {
     "auth": ("invalid_api_key",),

@@ -15,7 +15,7 @@ import ssl
 import sys
 import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias, TypeVar
@@ -32,6 +32,7 @@ from groundjudge.models.failure import (
     check_key,
     error_of,
     is_failure,
+    message_in,
     model_error,
     model_errors,
     no_reply,
@@ -48,7 +49,7 @@ from groundjudge.models.identity import (
 )
 from groundjudge.models.loop_thread import call_function, is_in_loop_thread, shared_loop
 from groundjudge.models.pacing import wait_or_raise
-from groundjudge.models.redaction import RedactedError, redact, text_of
+from groundjudge.models.redaction import RedactedError, redact
 from groundjudge.models.secret_values import (
     MIN_SECRET,
     environment_keys,
@@ -56,7 +57,7 @@ from groundjudge.models.secret_values import (
     secrets_in_url,
     url_secrets,
 )
-from groundjudge.models.transport import OversizeError, ProxyError, Response, StatusError, Transport
+from groundjudge.models.transport import ProxyError, Response, StatusError, Transport
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, completion_of, error_in, reply_of
 from groundjudge.rubric.rubric import Request
@@ -180,94 +181,22 @@ CHAT = Api(
 
 
 class EndpointModel:
-    """What models behind endpoints of any API have in common: everything about the connection.
+    """A model behind an endpoint of any API: everything about the connection to it.
 
-    Its subclasses take the name, and the connection's settings by keyword.
-    """
-
-    name: str
-    _connection: Connection
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
-
-    __copy__ = __deepcopy__ = itself
-
-    def __reduce__(self) -> tuple[Callable[[], EndpointModel], tuple[()]]:
-        """Pickle the name, the URL, the retries and the timeout.
-
-        Raises:
-            PicklingError: there is a client, a key, or a URL with a password or a key.
-        """
-        make_model: Callable[..., EndpointModel] = type(self)
-        return partial(make_model, self.name, **self._connection.pickled_settings()), ()
-
-    @property
-    def endpoint(self) -> str:
-        """The URL that requests go to, without the path of the API call, and without passwords and keys."""
-        return self._connection.endpoint
-
-    @property
-    def identity(self) -> str:
-        """The endpoint, what else is sent to it, and the name, without keys.
-
-        They distinguish the model from others in a cache; "" if a client of another package does not say.
-        """
-        return self._connection.identity
-
-    @property
-    def refusals(self) -> dict[str, str]:
-        """What it is known to refuse, see `known_refusals`."""
-        return self._connection.refusals
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The keys, passwords and other values that only the endpoint may see; no text shows them.
-
-        Those of the caller's own client are known only if the environment has them too.
-        """
-        return self._connection.secrets
-
-
-class OpenAIModel(EndpointModel):
-    """A model behind an OpenAI-compatible endpoint: OpenAI, Azure, a gateway or your own server.
-
-    The endpoint and the key come from the arguments, or else from OPENAI_BASE_URL and OPENAI_API_KEY. They
-    are looked up at the first request, so you can create a judge without them. Only OpenAI's own endpoint
-    requires a key.
-
-    Transient errors (no connection, a timeout, a rate limit, a server error) are retried after the wait
-    that the endpoint asks for, or else after half a second, doubling with each retry. A response of status
-    200 that is not a chat completion, such as a gateway's page, is a server error too. A parameter that the
-    model refuses is left out, or sent under its new name, in this request and all later ones. A redirect is
-    an error: what is meant for this endpoint goes to no other address. A client that you pass follows
-    redirects according to its own settings.
-
-    Pickling keeps the name, base_url, max_retries and timeout: another process looks up the endpoint and the
-    key in its own environment. A model with a client or an api_key cannot be pickled.
+    With the library's own client, or with the caller's. Subclasses say which `api` is called, and turn a
+    request into a body and a response into a reply.
 
     Args:
-        name: the model's name; for Azure the name of the deployment.
-        client: an OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI, with its own endpoint, key, retries
-            and timeout, or any object with a sync or async `chat.completions.create`. The call goes through
-            `client.chat.completions.create`, so tracers that wrap the client and mocks see it; parameters
-            that the openai client does not know by name are passed in `extra_body`. A client with
-            `max_retries` retries by itself; only a response of status 200 without a completion, which it
-            considers a success, is retried here, as often. Use max_retries=0 to let a run slow down at the
-            first rate limit. How often the client retried is known only for errors.
-            A sync client answers async calls in threads. An AsyncOpenAI is called in the caller's event
-            loop, or for sync callers in the one that serves them all. Its connections belong to the loop in
-            which they were made, so it should serve only one of these. A client is never changed.
-        base_url: the endpoint's URL, up to and including /v1.
-        api_key: the key.
-        max_retries: how often a request is sent again after a transient error, 0 or more; a client's own
-            `max_retries` is used instead.
-        timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long, or if the
-            response is not complete after ten times as long.
+        name: the model's name in errors and in its identity.
+        client: the caller's client; None for the library's own.
+        base_url: the endpoint's URL; None for that of the environment.
+        api_key: the key; None for that of the environment.
+        max_retries: how often a request is sent again after a transient error.
+        timeout: the seconds within which something must arrive.
 
     Raises:
-        ModelError: `unknown_model` if `client` has no `chat.completions.create`, or comes with a base_url or
-            api_key.
+        ModelError: `unknown_model`: there are a client and a base_url or an api_key, or the API cannot be
+            called with the client; `no_endpoint`: the client's key cannot be sent.
     """
 
     def __init__(  # noqa: PLR0913  the names of the openai client
@@ -281,87 +210,6 @@ class OpenAIModel(EndpointModel):
         timeout: float = 60.0,
     ) -> None:
         self.name = name
-        self._connection = Connection(
-            name,
-            CHAT,
-            client=client,
-            base_url=base_url,
-            api_key=api_key,
-            max_retries=max_retries,
-            timeout=timeout,
-        )
-        completions: Any = getattr(getattr(client, "chat", None), "completions", None)
-        if client is not None and not callable(getattr(completions, "create", None)):
-            message = f"client must have a method chat.completions.create: {type(client).__name__} has none"
-            raise self._connection.error("unknown_model", message)
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Send a request, with retries.
-
-        Raises:
-            ModelError: the endpoint returned no reply; the codes are those of an endpoint.
-        """
-
-        async def send(accepted: Request) -> Reply:
-            messages = [dict(message) for message in accepted.messages]
-            body = {**accepted.parameters, "model": self.name, "messages": messages}
-            return await self._connection.send_with_retries(body, self._read_reply, is_paced=request.paced)
-
-        reply = await negotiate(request, self.refusals, self._connection.who, send)
-        return without_echo(reply, request, self._connection.secrets)
-
-    def client(self) -> AbstractContextManager[openai.OpenAI]:
-        """A synchronous client with the endpoint and the key, for the other parts of the API.
-
-        Exceptions inside become ModelErrors with the codes of an endpoint and what to do.
-
-        Raises:
-            ModelError: `no_endpoint` as for a request; `no_batches` if a client of another kind was passed.
-        """
-        return self._connection.sync_client()
-
-    def _read_reply(self, answer: object) -> Reply | None:
-        """Return the reply in what was answered; None if there is none."""
-        body = parse_body(answer)
-        reply = completion_of(body)
-        if reply is not None:
-            return reply
-        if not self._connection.is_openai:  # other clients may return a reply in any shape
-            with suppress(TypeError):  # what a mock returns may be anything
-                return reply_of(body)
-        return None
-
-
-class Connection:
-    """The connection to one API of an endpoint: with the library's own client, or with the caller's.
-
-    Args:
-        name: the model's name in errors and in its identity.
-        api: the API that is called.
-        client: the caller's client; None for the library's own.
-        base_url: the endpoint's URL; None for that of the environment.
-        api_key: the key; None for that of the environment.
-        max_retries: how often a request is sent again after a transient error.
-        timeout: the seconds within which something must arrive.
-
-    Raises:
-        ModelError: `unknown_model`: there are a client and a base_url or an api_key; `no_endpoint`: the
-            client's key cannot be sent.
-    """
-
-    def __init__(  # noqa: PLR0913  as for OpenAIModel
-        self,
-        name: str,
-        api: Api,
-        *,
-        client: Any = None,  # noqa: ANN401  of any making
-        base_url: str | None = None,
-        api_key: str | None = None,
-        max_retries: int = 2,
-        timeout: float = 60.0,
-    ) -> None:
-        self.name = name
-        self.api = api
         self.callers_client = client
         self._base_url = base_url
         self._api_key = api_key
@@ -369,15 +217,20 @@ class Connection:
         self._per_loop = PerLoop()
         self._header_secrets = frozenset[str]()
         self.is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
-        if client is None:
-            return
-        if base_url or api_key:
-            message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
-            raise self.error("unknown_model", message)
-        check_key(getattr(client, "api_key", None), "the client's api_key", name)
+        if client is not None:
+            if base_url or api_key:
+                message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
+                raise self.error("unknown_model", message)
+            check_key(getattr(client, "api_key", None), "the client's api_key", name)
+        self.check()
 
-    def pickled_settings(self) -> dict[str, Any]:
-        """Return what another process needs to create this connection again.
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    __copy__ = __deepcopy__ = itself
+
+    def __reduce__(self) -> tuple[Callable[[], EndpointModel], tuple[()]]:
+        """Pickle the name, the URL, the retries and the timeout.
 
         Raises:
             PicklingError: there is a client, a key, or a URL with a password or a key.
@@ -388,7 +241,24 @@ class Connection:
             raise not_pickled(self.name, "an api_key")
         if secrets_in_url(self._base_url or ""):
             raise not_pickled(self.name, "a password in its base_url")
-        return {"base_url": self._base_url, **self._options}
+        return partial(type(self), self.name, base_url=self._base_url, **self._options), ()
+
+    @property
+    def api(self) -> Api:
+        """The API that is called."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Make sure that the API can be called with this name and this client.
+
+        Raises:
+            ModelError: `unknown_model`.
+        """
+        raise NotImplementedError
+
+    def read(self, answer: object) -> Reply | None:
+        """Return the reply in what an endpoint or a caller's client returned; None without one."""
+        raise NotImplementedError
 
     @property
     def endpoint(self) -> str:
@@ -397,7 +267,10 @@ class Connection:
 
     @property
     def identity(self) -> str:
-        """The endpoint, what else is sent to it, and the name; "" if a client does not say."""
+        """The endpoint, what else is sent to it, and the name, without keys.
+
+        They distinguish the model from others in a cache; "" if a client of another package does not say.
+        """
         if not self.is_openai:
             return declared_identity(self.callers_client)
         if self.callers_client:
@@ -410,12 +283,15 @@ class Connection:
 
     @property
     def refusals(self) -> dict[str, str]:
-        """The parameters that the model is known to refuse."""
+        """What it is known to refuse, see `known_refusals`."""
         return known_refusals(f"{self._url} {self.name}")
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys, passwords and other values that only the endpoint may see."""
+        """The keys, passwords and other values that only the endpoint may see; no text shows them.
+
+        Those of the caller's own client are known only if the environment has them too.
+        """
         if self.callers_client is not None:
             return self._environment_keys
         return _endpoint_secrets(self.name, self._url, self._key, self._header_secrets)
@@ -424,21 +300,6 @@ class Connection:
     def _environment_keys(self) -> tuple[str, ...]:
         """The keys in the environment when first looked up; a client may use one of them."""
         return environment_keys()
-
-    @contextmanager
-    def sync_client(self) -> Generator[openai.OpenAI]:
-        """A synchronous client; see `OpenAIModel.client`."""
-        client = self.callers_client
-        with ExitStack() as until_done:
-            if client is None:
-                client = until_done.enter_context(self._make_client(_make_sync_client))
-            elif not isinstance(client, openai.OpenAI):
-                message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
-                raise self.error("no_batches", f"{self.name}: {message}")
-            # Looked up when the client is created: by then it is known what it sends.
-            secrets = self.secrets
-            with model_errors(self.name, f"{self.who}: ", secrets, self.api.remedies):
-                yield client
 
     def error(self, code: str, message: str) -> ModelError:
         """Return an error of the model, without secrets."""
@@ -465,14 +326,11 @@ class Connection:
         host = re.sub(r"^\S*://(\S*@)?|[/?#].*", "", self._url)
         return f"{self.name} at {host}"
 
-    async def send_with_retries(
-        self, body: dict[str, Any], read: Callable[[object], Reply | None], *, is_paced: bool
-    ) -> Reply:
+    async def send_with_retries(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
         """Return the reply to a body, which is sent again after transient errors.
 
         Args:
             body: what is sent.
-            read: turns the response into the reply; returns None if there is none in it.
             is_paced: whether the caller waits after rate limits.
 
         Raises:
@@ -481,7 +339,7 @@ class Connection:
         retries = 0
         while True:
             try:
-                reply = await self._attempt(body, read)
+                reply = await self._attempt(body)
             except ModelError as error:
                 error.retries += retries
                 await wait_or_raise(error, retries, self._most_retries(error), paced=is_paced)
@@ -489,23 +347,23 @@ class Connection:
             else:
                 return replace(reply, retries=retries) if retries else reply
 
-    async def _attempt(self, body: dict[str, Any], read: Callable[[object], Reply | None]) -> Reply:
+    async def _attempt(self, body: dict[str, Any]) -> Reply:
         """Send a body once, and read the reply; all exceptions become ModelErrors without secrets."""
         try:
-            return self._read_reply(await self._send(body), read)
+            return self._reply_in(await self._send(body))
         except BaseException as error:
             if not is_failure(error, asyncio.current_task()):
                 raise
             remedies = self.api.remedies
-            if _is_async(self.callers_client) and _is_about_loops(error):
+            if _is_async(self.callers_client) and "loop" in message_in(error):
                 remedies = {"connection": ANOTHER_LOOP, "timeout": ANOTHER_LOOP, "failed": ANOTHER_LOOP}
             raise error_of(error, self.name, f"{self.who}: ", self.secrets, remedies)  # noqa: B904  it has a cause
 
-    def _read_reply(self, answer: object, read: Callable[[object], Reply | None]) -> Reply:
-        """Read the reply in the response; without one, raise an error with what was answered instead."""
+    def _reply_in(self, answer: object) -> Reply:
+        """Return the reply in the response; without one, raise an error with what was answered instead."""
         response = answer if isinstance(answer, Response) else None
         content = answer if response is None else response.content
-        reply = read(content)
+        reply = self.read(content)
         if reply is not None:
             return reply
         body = parse_body(content)
@@ -548,11 +406,7 @@ class Connection:
         """Send a body over the library's own connections, and return the response."""
         make_transport = partial(self._make_client, partial(_make_transport, self.api))
         transport: Transport = await self._per_loop.client(make_transport)
-        try:
-            response = await transport.post(self.api.write(body))
-        except OversizeError as error:
-            remedy = self.api.remedies["server"]
-            raise self.error("server", f"{self.who}: {error} ({remedy})") from error
+        response = await transport.post(self.api.write(body))
         if response.is_success:
             return response
         raise StatusError(response.status, parse_body(response.content), response)
@@ -596,6 +450,112 @@ class Connection:
                 f"(check the URL: {variables}_BASE_URL, or as passed): {error}"
             )
             raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
+
+
+class OpenAIModel(EndpointModel):
+    """A model behind an OpenAI-compatible endpoint: OpenAI, Azure, a gateway or your own server.
+
+    The endpoint and the key come from the arguments, or else from OPENAI_BASE_URL and OPENAI_API_KEY. They
+    are looked up at the first request, so you can create a judge without them. Only OpenAI's own endpoint
+    requires a key.
+
+    Transient errors (no connection, a timeout, a rate limit, a server error) are retried after the wait
+    that the endpoint asks for, or else after half a second, doubling with each retry. A response of status
+    200 that is not a chat completion, such as a gateway's page, is a server error too. A parameter that the
+    model refuses is left out, or sent under its new name, in this request and all later ones. A redirect is
+    an error: what is meant for this endpoint goes to no other address. A client that you pass follows
+    redirects according to its own settings.
+
+    Pickling keeps the name, base_url, max_retries and timeout: another process looks up the endpoint and the
+    key in its own environment. A model with a client or an api_key cannot be pickled.
+
+    Args:
+        name: the model's name; for Azure the name of the deployment.
+        client: an OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI, with its own endpoint, key, retries
+            and timeout, or any object with a sync or async `chat.completions.create`. The call goes through
+            `client.chat.completions.create`, so tracers that wrap the client and mocks see it; parameters
+            that the openai client does not know by name are passed in `extra_body`. A client with
+            `max_retries` retries by itself; only a response of status 200 without a completion, which it
+            considers a success, is retried here, as often. Use max_retries=0 to let a run slow down at the
+            first rate limit. How often the client retried is known only for errors.
+            A sync client answers async calls in threads. An AsyncOpenAI is called in the caller's event
+            loop, or for sync callers in the one that serves them all. Its connections belong to the loop in
+            which they were made, so it should serve only one of these. A client is never changed.
+        base_url: the endpoint's URL, up to and including /v1.
+        api_key: the key.
+        max_retries: how often a request is sent again after a transient error, 0 or more; a client's own
+            `max_retries` is used instead.
+        timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long, or if the
+            response is not complete after ten times as long.
+
+    Raises:
+        ModelError: `unknown_model` if `client` has no `chat.completions.create`, or comes with a base_url or
+            api_key.
+    """
+
+    @property
+    def api(self) -> Api:
+        """Chat completions."""
+        return CHAT
+
+    def check(self) -> None:
+        """Make sure that a client can send chats.
+
+        Raises:
+            ModelError: `unknown_model`.
+        """
+        client = self.callers_client
+        completions: Any = getattr(getattr(client, "chat", None), "completions", None)
+        if client is not None and not callable(getattr(completions, "create", None)):
+            message = f"client must have a method chat.completions.create: {type(client).__name__} has none"
+            raise self.error("unknown_model", message)
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Send a request, with retries.
+
+        Raises:
+            ModelError: the endpoint returned no reply; the codes are those of an endpoint.
+        """
+
+        async def send(accepted: Request) -> Reply:
+            messages = [dict(message) for message in accepted.messages]
+            body = {**accepted.parameters, "model": self.name, "messages": messages}
+            return await self.send_with_retries(body, is_paced=request.paced)
+
+        reply = await negotiate(request, self.refusals, self.who, send)
+        return without_echo(reply, request, self.secrets)
+
+    @contextmanager
+    def client(self) -> Generator[openai.OpenAI]:
+        """A synchronous client with the endpoint and the key, for the other parts of the API.
+
+        Exceptions inside become ModelErrors with the codes of an endpoint and what to do.
+
+        Raises:
+            ModelError: `no_endpoint` as for a request; `no_batches` if a client of another kind was passed.
+        """
+        client = self.callers_client
+        with ExitStack() as until_done:
+            if client is None:
+                client = until_done.enter_context(self._make_client(_make_sync_client))
+            elif not isinstance(client, openai.OpenAI):
+                message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
+                raise self.error("no_batches", f"{self.name}: {message}")
+            # Looked up when the client is created: by then it is known what it sends.
+            secrets = self.secrets
+            with model_errors(self.name, f"{self.who}: ", secrets, self.api.remedies):
+                yield client
+
+    def read(self, answer: object) -> Reply | None:
+        """Return the reply in what was answered; None if there is none."""
+        body = parse_body(answer)
+        reply = completion_of(body)
+        if reply is not None:
+            return reply
+        if not self.is_openai:  # other clients may return a reply in any shape
+            with suppress(TypeError):  # what a mock returns may be anything
+                return reply_of(body)
+        return None
 
 
 def _make_sync_client(_: openai.AsyncOpenAI, **options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
@@ -648,16 +608,6 @@ def _endpoint_secrets(name: str, url: str, key: str, headers: frozenset[str]) ->
     return tuple(secret for secret in secrets if secret not in names)
 
 
-def _is_about_loops(error: BaseException | None) -> bool:
-    """Whether an exception comes from connections that belong to another event loop."""
-    while error is not None:
-        if isinstance(error, RuntimeError) and "loop" in text_of(error):
-            return True
-        # The openai client and httpx wrap it in their own errors.
-        error = error.__cause__ or error.__context__
-    return False
-
-
 def _is_async(client: object) -> bool:
     """Whether it is an AsyncOpenAI. A mock has that class, but not the type."""
     return issubclass(type(client), openai.AsyncOpenAI)
@@ -698,8 +648,9 @@ def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], Async
     """Close clients, each in its loop: what is left to a loop that never runs again stays pending."""
     for (loop, process), client in clients.items():
         if process != os.getpid():
-            # A fork shares the sockets and the selector of its parent's loops, which are in use.
-            _silence_connections(loop)
+            # A fork shares the sockets and the selector of its parent's loops, which are in use. It cannot
+            # run these loops, to which aiohttp would report connections as unclosed.
+            loop.set_exception_handler(lambda _loop, _context: None)
             continue
         if loop.is_running():
             asyncio.run_coroutine_threadsafe(client.aclose(), loop)
@@ -715,28 +666,6 @@ def _close_clients(clients: Mapping[tuple[asyncio.AbstractEventLoop, int], Async
             # The code that ran it left it open, as DeepEval's `evaluate` does.
             with suppress(RuntimeError):  # another thread has begun to run it
                 loop.run_until_complete(client.aclose())
-
-
-def _silence_connections(loop: asyncio.AbstractEventLoop) -> None:
-    """Keep a fork silent about its parent's connections, which aiohttp reports to their loop as unclosed."""
-    handler = loop.get_exception_handler()
-    if isinstance(handler, partial) and handler.func is _handle_other_errors:
-        return  # for another client of this loop
-    loop.set_exception_handler(partial(_handle_other_errors, handler))
-
-
-def _handle_other_errors(
-    handler: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None,
-    loop: asyncio.AbstractEventLoop,
-    context: dict[str, Any],
-) -> None:
-    """Pass what a loop reports on to its handler, unless it is about connections."""
-    if "client_session" in context or "connector" in context:
-        return
-    if handler is None:
-        loop.default_exception_handler(context)
-    else:
-        handler(loop, context)
 
 
 def _is_in_a_loop() -> bool:
