@@ -259,7 +259,8 @@ class ModelError(GroundjudgeError):
         "reply. Do what the message says, or read the exception in it.",
         "no_batches": "The library does not support batches for the model's provider. Use one of "
         "[these](batches.md), or write the requests with `groundjudge batch write`.",
-        "no_endpoint": "No key and no endpoint are configured, or no client can be built from them. "
+        "no_endpoint": "No key and no endpoint are configured, no client can be built from them, or the name "
+        "is none of OpenAI's. "
         "Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for another endpoint, or pass `api_key=` or `base_url=`.",
         "no_model": "No model was given, and there is no default. Pass `model=`, see [Models](models.md).",
         "not_found": "The endpoint has no model, or no address, with that name (status 404). Check the "

@@ -270,7 +270,7 @@ def test_without_a_key_nothing_is_sent_to_the_providers_own_endpoint(
     for setting in ("API_KEY", "BASE_URL"):
         monkeypatch.delenv(f"{variable}_{setting}", raising=False)
     with pytest.raises(
-        ModelError, match=f"set {variable}_API_KEY to use {provider}, set {variable}_BASE_URL"
+        ModelError, match=f"set {variable}_API_KEY to use {provider}; set {variable}_BASE_URL"
     ):
         ask(as_model(name))
 

@@ -340,7 +340,7 @@ def test_fields_that_are_passed_as_arguments_are_refused_with_how_it_is_done(met
 
 def test_a_judge_as_a_model_is_refused() -> None:
     judge: Any = load("groundedness", model=ScriptedModel("hm"))
-    with pytest.raises(ModelError, match=r"unknown_model: a judge \(Judge\) is not a model"):
+    with pytest.raises(ModelError, match="unknown_model: Judge cannot be used as a model"):
         load("groundedness", model=judge)
 
 
@@ -545,12 +545,6 @@ def test_repr_of_a_verdict_has_one_short_line(fields: Any, words: str) -> None:
         ),
         pytest.param("groundedness", {}, r"no_model: .*openai:gpt-6-luna.*offline", id="no model"),
         pytest.param("groundedness", {"model": 4}, "int cannot be used as a model", id="number as a model"),
-        pytest.param(
-            "groundedness",
-            {"model": "off-line"},
-            r'unknown_model: .*"offline"',
-            id="name with a typing error",
-        ),
         pytest.param(
             "groundedness",
             {"model": "offline", "empty_response": "Error"},

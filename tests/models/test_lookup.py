@@ -9,7 +9,6 @@ from typing import Any
 import openai
 import pytest
 from command_line import GOOD, ROW
-from langchain_core.embeddings import DeterministicFakeEmbedding
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, ModelError, load
@@ -36,33 +35,25 @@ def test_names_that_go_to_the_endpoint(name: str, name_at_endpoint: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "through_langchain", "at_endpoint"),
+    "name",
     [
-        ("anthropic:claude-x", "langchain:anthropic:claude-x", "openai:claude-x"),
-        ("Google-GenAI:gemini-x", "langchain:google_genai:gemini-x", "openai:gemini-x"),
-        ("azure:deployment", "langchain:azure:deployment", "openai:deployment"),
-        ("ollama:llama3:8b", "langchain:ollama:llama3:8b", "openai:llama3:8b"),
-        ("bedrock/vendor.model-v1:0", "langchain:bedrock:vendor.model-v1:0", "bedrock/vendor.model-v1:0"),
-        ("anthropic/claude-x", "langchain:anthropic:claude-x", "anthropic/claude-x"),
+        "anthropic:claude-x",
+        "bedrock/vendor.model-v1:0",
+        "llama3:8b",
+        "openai:anthropic/claude-x",
+        "http://a/v1",
     ],
 )
-def test_names_of_other_providers_are_refused_with_the_ways_to_use_them(
-    name: str, through_langchain: str, at_endpoint: str
-) -> None:
-    with pytest.raises(ModelError, match="unknown_model") as raised:
-        as_model(name)
-    assert f'pass "{through_langchain}" (pip install langchain' in raised.value.message
-    assert raised.value.message.endswith(f'set OPENAI_BASE_URL and pass "{at_endpoint}"')
+def test_names_of_others_are_not_sent_to_openai(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(ModelError, match=r"no_endpoint: .*OpenAI has no models with such names") as raised:
+        load("groundedness", model=name).judge(ROW)
+    assert "set OPENAI_BASE_URL" in raised.value.message
+    assert '"langchain:PROVIDER:MODEL"' in raised.value.message
 
 
-def test_names_with_a_slash_are_accepted_at_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    assert as_model("anthropic/claude-x").name == "anthropic/claude-x"
-    with pytest.raises(ModelError, match="another provider, anthropic"):
-        as_model("anthropic:claude-x")
-
-
-@pytest.mark.parametrize("name", ["openai: ", "langchain:", ""])
+@pytest.mark.parametrize("name", ["openai: ", ""])
 def test_a_name_without_a_model_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=r"unknown_model: .* lacks the name of the model"):
         as_model(name)
@@ -113,28 +104,6 @@ def test_a_decision_model_without_a_name_is_refused(name: str) -> None:
         as_model(name)
 
 
-class Embeddings:
-    """A model of embeddings that can be called, as those of Sentence Transformers can."""
-
-    def encode(self, texts: list[str]) -> list[float]:
-        return [0.0 for _ in texts]
-
-    def __call__(self, texts: list[str]) -> list[float]:
-        return self.encode(texts)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        pytest.param(DeterministicFakeEmbedding(size=3), id="LangChain's embeddings"),
-        pytest.param(Embeddings(), id="embeddings that can be called"),
-    ],
-)
-def test_what_makes_embeddings_is_refused_when_the_judge_is_loaded(model: Any) -> None:
-    with pytest.raises(ModelError, match="creates embeddings and cannot answer: a model is"):
-        load("groundedness", model=model)
-
-
 def test_langchain_makes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     with StandIn([GOOD]) as server:
         monkeypatch.setenv("GROQ_API_BASE", server.root)
@@ -170,14 +139,6 @@ def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: py
         as_model("langchain:anthropic:x")
 
 
-@pytest.mark.parametrize("name", ["http://localhost:8000/v1", "openai:HTTPS://localhost/v1"])
-def test_a_url_in_the_place_of_a_name_is_refused_with_its_own_place(name: str) -> None:
-    with pytest.raises(
-        ModelError, match=r"unknown_model: .* is a URL: set OPENAI_BASE_URL or base_url to it"
-    ):
-        as_model(name)
-
-
 def test_the_offline_judge_can_be_wrapped_and_still_refuses_rubrics(tmp_path: Path) -> None:
     cached = CachedModel("offline", tmp_path / "replies.db")
     assert load("groundedness", model=cached).judge(ROW).model == "offline"
@@ -187,7 +148,5 @@ def test_the_offline_judge_can_be_wrapped_and_still_refuses_rubrics(tmp_path: Pa
         load(file, model=cached)
 
 
-@pytest.mark.parametrize("name", ["ofline", "Offline", "off-line"])
-def test_a_misspelt_offline_is_refused_with_the_right_name(name: str) -> None:
-    with pytest.raises(ModelError, match=r'unknown_model: .*the offline judge is called "offline"'):
-        as_model(name)
+def test_the_offline_judge_is_found_in_any_case() -> None:
+    assert load("groundedness", model="Offline").model.name == "offline"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from typing import Annotated, Any, Protocol, TypeAlias, TypedDict, Unpack, cast
@@ -19,7 +17,6 @@ from groundjudge.models.secret_values import secrets_in_url
 from groundjudge.rubric.model import Model, innermost
 from groundjudge.rubric.options import COUNT, Option, is_deadline
 from groundjudge.rubric.rubric import Request
-from groundjudge.text.patterns import compile_when_used
 
 WINGS = ("groundjudge.offline.names", "groundjudge.decisions.names")
 """The files that know other kinds of models by their names and objects, in the order in which they are asked.
@@ -39,18 +36,6 @@ CHOICES = (
     '"systemone:MODEL" (TypeSafe\'s form, as many servers have it), an OpenAI client with such a name, or a '
     "decision model of LangChain, DeepEval or pydantic-ai"
 )
-
-EMBEDDING_METHODS = ("embed_query", "embed_text", "encode")
-"""Methods of embedding models: LangChain's, DeepEval's, Sentence Transformers', which can be called."""
-
-PROVIDER = compile_when_used(
-    r"anthropic|azure(_ai|_openai)?|bedrock(_converse)?|cohere|deepseek|fireworks|gemini|google(_genai|_vertexai)?"
-    r"|groq|huggingface|ibm|mistralai|nvidia|ollama|openrouter|perplexity|together(_ai)?|upstage|vertex_?ai|xai"
-)
-"""Providers by LangChain's names and by those of other libraries.
-
-None is the name of a model at Ollama, as in "mistral:7b".
-"""
 
 NO_OPTIONS: Mapping[str, Any] = {}
 
@@ -167,7 +152,7 @@ def as_model(model: ModelLike | None, **options: Unpack[ModelOptions]) -> Model:
             were passed and it is not a name.
     """
     candidate: Any = model
-    settings = {name: value for name, value in options.items() if value is not None}
+    settings: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if settings and not isinstance(candidate, str):
         kind = "none was passed" if candidate is None else f"this is a {type(candidate).__name__}"
         message = (
@@ -175,18 +160,34 @@ def as_model(model: ModelLike | None, **options: Unpack[ModelOptions]) -> Model:
             "too, or create the model with these settings"
         )
         raise model_error("unknown_model", message, "")
+    if candidate is None:
+        raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
     if isinstance(candidate, Model):
         return candidate
-    # Wings come first: to the core "decisions:gpt-6" would be a name at an endpoint like any other.
+    client: Any = None
     match candidate:
-        case str(name):
-            return find_in_wings(name, options=settings) or _model_of_name(name, settings)
-        case (client, str(name)):
-            return find_in_wings(name, client) or _openai_model(name, client)
-        case None:
-            raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
+        case (of_caller, str(name)):
+            client, candidate = of_caller, name
         case _:
-            return find_in_wings(candidate) or _model_of_object(candidate)
+            pass
+    # Wings come first: to the core "decisions:gpt-6" would be a name at an endpoint like any other.
+    model_of_wing = find_in_wings(candidate, client, settings)
+    if model_of_wing is not None:
+        return model_of_wing
+    if not isinstance(candidate, str):
+        return _model_of_object(candidate)
+    if client is None and candidate.startswith("langchain:"):
+        return _model_from_langchain(candidate.removeprefix("langchain:"), settings)
+    from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
+
+    if client is not None:
+        return OpenAIModel(candidate, client=client)
+    # Another colon belongs to the model's name: llama3:8b, ft:gpt-oss:org::id.
+    name_at_endpoint = candidate.removeprefix("openai:")
+    if not name_at_endpoint.strip():
+        message = f'{candidate!r} lacks the name of the model, as in "openai:gpt-6-luna"'
+        raise model_error("unknown_model", message, candidate)
+    return OpenAIModel(name_at_endpoint, **settings)
 
 
 def find_in_wings(
@@ -203,64 +204,14 @@ def find_in_wings(
 def _model_of_object(candidate: Any) -> Model:  # noqa: ANN401  code without a type checker can pass anything
     """Return the model for an object that is not a name."""
     kind = type(candidate).__name__
-    if any(has_methods(candidate, method) for method in EMBEDDING_METHODS):
-        message = f"{kind} creates embeddings and cannot answer: a model is {CHOICES}"
-        raise model_error("unknown_model", message, kind)
     # Before functions: in older versions, LangChain's chat models can be called, too.
     if any(has_methods(candidate, *methods) for methods in CHAT_METHODS):
         return LibraryModel(candidate)
-    # Metrics and evaluators made from a judge are called like functions, but do not answer requests.
-    if has_methods(candidate, "ajudge") or has_methods(getattr(candidate, "judge", None), "ajudge"):
-        message = f"a judge ({kind}) is not a model: pass it where a judge is expected; a model is {CHOICES}"
-        raise model_error("unknown_model", message, kind)
     if has_methods(candidate, "complete"):
         return FunctionModel(candidate.complete, candidate.name)
     if callable(candidate):
         return FunctionModel(candidate)
     raise model_error("unknown_model", f"{kind} cannot be used as a model: a model is {CHOICES}", kind)
-
-
-def _openai_model(name: str, client: object = None, **options: Any) -> Model:  # noqa: ANN401
-    from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
-
-    return OpenAIModel(name, client=client, **options)
-
-
-def _model_of_name(name: str, options: Mapping[str, Any]) -> Model:
-    """Return the model for a name: at an endpoint with OpenAI's API, or from LangChain.
-
-    The API of other providers differs. Names with a slash are those of gateways (OpenRouter, LiteLLM),
-    refused at OpenAI's endpoint only. A colon may belong to the model's name: llama3:8b, ft:gpt-oss:org::id.
-
-    Raises:
-        ModelError: `unknown_model`; the message says how the model can be used.
-    """
-    deployment = name.removeprefix("langchain:").removeprefix("openai:")
-    has_slash = "/" in name.partition(":")[0]
-    prefix, _, model = name.partition("/" if has_slash else ":")
-    provider = prefix.casefold().replace("-", "_")
-    is_at_gateway = has_slash and bool(options.get("base_url") or os.environ.get("OPENAI_BASE_URL"))
-    message = ""
-    # Each of these would become a request that fails with 401 or 404 without saying why.
-    if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
-        message = f'there is no model {name!r}: the offline judge is called "offline"'
-    elif deployment.casefold().startswith(("http://", "https://")):
-        message = f"{name!r} is a URL: set OPENAI_BASE_URL or base_url to it, and pass the name of a model"
-    elif not deployment.strip():
-        message = f'{name!r} lacks the name of the model, as in "openai:gpt-6-luna"'
-    elif model and PROVIDER.fullmatch(provider) and not is_at_gateway:
-        at_gateway = name if has_slash else f"openai:{model}"
-        message = (
-            f"{name!r} is a model of another provider, {prefix}: pass "
-            f'"langchain:{provider}:{model}" (pip install langchain and the provider\'s package; some names '
-            "are LangChain's own, such as google_genai) or, if an endpoint with OpenAI's API "
-            f'serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
-        )
-    if message:
-        raise model_error("unknown_model", message, name)
-    if name.startswith("langchain:"):
-        return _model_from_langchain(name.removeprefix("langchain:"), options)
-    return _openai_model(deployment, **options)
 
 
 def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) -> LibraryModel:

@@ -61,6 +61,7 @@ from groundjudge.models.transport import ProxyError, Response, StatusError, Tran
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
 from groundjudge.replies.reply import Reply, completion_of, error_in, reply_of
 from groundjudge.rubric.rubric import Request
+from groundjudge.text.patterns import compile_when_used
 
 T = TypeVar("T")
 
@@ -72,6 +73,9 @@ KNOWN = frozenset(inspect.signature(Completions.create).parameters) - UNSENT
 """The parameters of the API that the openai client knows by name. Streams are not requested."""
 
 OPENAI = "https://api.openai.com/v1"
+OF_OTHERS = compile_when_used(r"(?!ft:).*[/:]")
+"""Names of models at gateways, at Ollama, and of other providers; those of tuned models have colons too."""
+
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
 
@@ -248,6 +252,11 @@ class EndpointModel:
         """The API that is called."""
         raise NotImplementedError
 
+    @property
+    def name_at_endpoint(self) -> str:
+        """What the endpoint calls the model."""
+        return self.name
+
     def check(self) -> None:
         """Make sure that the API can be called with this name and this client.
 
@@ -420,13 +429,16 @@ class EndpointModel:
         variables = self.api.variables
         origin = "the api_key that was passed" if self._api_key else f"{variables}_API_KEY"
         check_key(self._key, origin, self.name)
-        if not self._key and self._url == self.api.default_url:
-            message = (
-                f"no endpoint for {self.name}: set {variables}_API_KEY to use {self.api.provider}, "
-                f"set {variables}_BASE_URL to use another endpoint, "
-                "or in Python pass a client, a URL or a key"
-            )
-            raise self.error("no_endpoint", message)
+        fault = ""
+        if self._url == self.api.default_url:
+            if OF_OTHERS.match(self.name_at_endpoint):
+                others = '"langchain:PROVIDER:MODEL" names those of another provider'
+                fault = f"{self.api.provider} has no models with such names ({others})"
+            elif not self._key:
+                fault = f"set {variables}_API_KEY to use {self.api.provider}"
+        if fault:
+            remedy = f"set {variables}_BASE_URL to use another endpoint, or in Python pass a client or a URL"
+            raise self.error("no_endpoint", f"no endpoint for {self.name}: {fault}; {remedy}")
         if "://" not in self._url:
             message = (
                 f"the URL {self.endpoint!r} of {self.name} has no scheme "

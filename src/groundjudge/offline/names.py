@@ -15,7 +15,7 @@ def find_model(candidate: object, client: object, options: Mapping[str, Any]) ->
     Raises:
         ModelError: `unknown_model`: options were passed.
     """
-    if not isinstance(candidate, str) or candidate != "offline" or client is not None:
+    if not isinstance(candidate, str) or candidate.casefold() != "offline" or client is not None:
         return None
     if options:
         message = f"the offline judge calls no endpoint: leave out {' and '.join(options)}"
