@@ -20,7 +20,6 @@ PACKED = gzip.compress(BODY)
 TWO_MEMBERS = gzip.compress(BODY[:HALF]) + gzip.compress(BODY[HALF:])
 WRONG_SUM = PACKED[:-8] + bytes(4) + PACKED[-4:]
 RAW_DEFLATE = zlib.compress(BODY, wbits=-zlib.MAX_WBITS)
-LIMIT = 100_000
 
 
 def verdict_on(body: bytes, *codings: str, status: int = 200) -> Verdict:
@@ -42,14 +41,6 @@ def verdict_on(body: bytes, *codings: str, status: int = 200) -> Verdict:
         pytest.param(PACKED, ["GZIP"], id="gzip in capitals"),
         pytest.param(PACKED, ["x-gzip"], id="x-gzip"),
         pytest.param(PACKED, ["X-GZip"], id="x-gzip with capitals"),
-        pytest.param(PACKED, ["identity, gzip"], id="gzip of identity"),
-        pytest.param(PACKED, ["identity", "gzip"], id="gzip of identity in two headers"),
-        pytest.param(PACKED, [", gzip,"], id="gzip among empty elements"),
-        pytest.param(TWO_MEMBERS, ["gzip"], id="two members"),
-        pytest.param(gzip.compress(b"") + PACKED, ["gzip"], id="an empty member first"),
-        pytest.param(PACKED + gzip.compress(b""), ["gzip"], id="an empty member last"),
-        pytest.param(gzip.compress(b"") * 99 + PACKED, ["gzip"], id="as many members as it may have"),
-        pytest.param(PACKED + bytes(100), ["gzip"], id="zeros behind it"),
     ],
 )
 def test_a_coding_that_was_asked_for_is_read(body: bytes, codings: list[str]) -> None:
@@ -67,8 +58,9 @@ def test_a_coding_that_was_asked_for_is_read(body: bytes, codings: list[str]) ->
         pytest.param(WRONG_SUM, ["gzip"], "cannot be unpacked", id="gzip with a wrong check sum"),
         pytest.param(PACKED + b"x", ["gzip"], "cannot be unpacked", id="a byte behind it"),
         pytest.param(PACKED + b"no gzip at all", ["gzip"], "cannot be unpacked", id="rubbish behind it"),
-        pytest.param(TWO_MEMBERS[:-9], ["gzip"], "cannot be unpacked", id="half of a second member"),
-        pytest.param(gzip.compress(b"") * 100 + PACKED, ["gzip"], "more than 100 parts", id="many members"),
+        pytest.param(TWO_MEMBERS, ["gzip"], "cannot be unpacked", id="two members"),
+        pytest.param(PACKED + bytes(100), ["gzip"], "cannot be unpacked", id="zeros behind it"),
+        pytest.param(PACKED, ["identity", "gzip"], "'identity, gzip'", id="two codings"),
         pytest.param(BODY, ["gzip"], "cannot be unpacked", id="plain, called gzip"),
         pytest.param(zlib.compress(BODY), ["gzip"], "cannot be unpacked", id="deflate, called gzip"),
         pytest.param(PACKED, [], "not a chat completion", id="gzip without the header"),
@@ -107,29 +99,6 @@ def test_an_error_is_unpacked_too() -> None:
     assert error is not None
     assert error.code == "bad_request"
     assert "no such thing" in error.message
-
-
-@pytest.mark.parametrize(
-    ("body", "is_read"),
-    [
-        pytest.param(
-            gzip.compress(BODY.ljust(LIMIT // 2)) + gzip.compress(b" " * (LIMIT // 2)), True, id="all"
-        ),
-        pytest.param(gzip.compress(BODY) + gzip.compress(b" " * LIMIT), False, id="a second member"),
-        pytest.param(gzip.compress(BODY) + gzip.compress(b" " * 2000) * 60, False, id="many members"),
-        pytest.param(PACKED + bytes(LIMIT), False, id="zeros"),
-        pytest.param(gzip.compress(b"") * LIMIT + PACKED, False, id="empty members"),
-    ],
-)
-def test_the_limit_counts_all_members(body: bytes, is_read: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
-    monkeypatch.setattr("groundjudge.models.transport.MAX_RESPONSE", LIMIT)
-    verdict = verdict_on(body, "gzip")
-    if is_read:
-        assert verdict.status == "ok"
-    else:
-        assert verdict.error is not None
-        assert verdict.error.code == "server"
-        assert f"more than {LIMIT} bytes" in verdict.error.message
 
 
 async def test_a_request_says_which_codings_it_may_have(monkeypatch: pytest.MonkeyPatch) -> None:

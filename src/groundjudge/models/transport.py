@@ -45,15 +45,7 @@ CODINGS = {"Accept-Encoding": "gzip, identity"}
 GZIP = zlib.MAX_WBITS | 16
 """What zlib calls the format."""
 
-MAX_MEMBERS = 100
-"""Separately compressed parts of a gzip body. Servers send one, and each costs a copy of the rest."""
-
-NO_URL = "is not a proxy URL: write http://HOST:PORT"
-SOCKS = (
-    "is a SOCKS proxy, which works only with your own client: set an HTTP proxy instead, or "
-    "pip install socksio and in Python pass (openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient("
-    'proxy="socks5://HOST:PORT")), "MODEL") as the model'
-)
+NO_HTTP_PROXY = "is not the URL of an HTTP proxy, http://HOST:PORT; a SOCKS proxy needs a client of your own"
 """What is wrong with a proxy, after the name of its variable."""
 
 MAX_SHOWN = 100
@@ -194,13 +186,11 @@ async def _read_response(response: ClientResponse) -> Response:
         raise ClientConnectionError(message) from error
     body = bytes(content)
     # Several headers with one name are one list.
-    header = ", ".join(response.headers.getall("Content-Encoding", []))
-    codings = [coding.strip().lower() for coding in header.split(",")]
-    real_codings = [coding for coding in codings if coding not in {"", "identity"}]
-    if real_codings in (["gzip"], ["x-gzip"]):
+    coding = ", ".join(response.headers.getall("Content-Encoding", [])).strip().lower()
+    if body and coding in {"gzip", "x-gzip"}:
         body = _unpack(body)
-    elif real_codings:
-        message = f"the response is compressed as {header[:MAX_SHOWN]!r}, but gzip was requested"
+    elif body and coding not in {"", "identity"}:
+        message = f"the response is compressed as {coding[:MAX_SHOWN]!r}, but gzip was requested"
         raise DecodingError(message)
     return Response(response.status, str(response.url), response.headers, body)
 
@@ -210,31 +200,23 @@ def _unpack(packed: bytes) -> bytes:
 
     Raises:
         OversizeError: it is too long.
-        DecodingError: it is not gzip, ends too early, has something else after it, or too many members.
+        DecodingError: it is not gzip, ends too early, or has something else after it.
     """
-    content = bytearray()
-    n_members = 0
-    while packed:
-        n_members += 1
-        if n_members > MAX_MEMBERS:
-            message = f"the response cannot be unpacked as gzip: it has more than {MAX_MEMBERS} parts"
-            raise DecodingError(message)
-        member = zlib.decompressobj(GZIP)
-        try:
-            # One byte more than allowed shows that the limit is exceeded.
-            content += member.decompress(packed, MAX_RESPONSE + 1 - len(content))
-        except zlib.error as error:
-            message = f"the response cannot be unpacked as gzip: {error}"
-            raise DecodingError(message) from error
-        _check_size(content)
-        if not member.eof:
-            message = "the response cannot be unpacked as gzip: it ends too early"
-            raise DecodingError(message)
-        packed = member.unused_data.lstrip(b"\0")  # it may be padded with zeros
-    return bytes(content)
+    unpacking = zlib.decompressobj(GZIP)
+    try:
+        # One byte more than allowed shows that the limit is exceeded.
+        content = unpacking.decompress(packed, MAX_RESPONSE + 1)
+    except zlib.error as error:
+        message = f"the response cannot be unpacked as gzip: {error}"
+        raise DecodingError(message) from error
+    _check_size(content)
+    if not unpacking.eof or unpacking.unused_data:
+        message = "the response cannot be unpacked as gzip: it ends too early, or something follows it"
+        raise DecodingError(message)
+    return content
 
 
-def _check_size(content: bytearray) -> None:
+def _check_size(content: bytes | bytearray) -> None:
     """Refuse content that is too long.
 
     Raises:
@@ -265,23 +247,13 @@ def _proxy_for(url: str) -> str | None:
         return None
     if "://" not in proxy:
         proxy = f"http://{proxy}"  # as curl, requests and httpx read it
-    # Its value is not shown: there may be a password in it.
-    variable = f"{kind.upper()}_PROXY"
-    scheme = proxy.partition("://")[0].lower()
-    if scheme.startswith("socks"):
-        message = f"{variable} {SOCKS}"
-        raise ProxyError(message)
-    if scheme not in {"http", "https"} or not _has_host(proxy):
-        message = f"{variable} {NO_URL}"
+    try:
+        proxy_parts = urlsplit(proxy)
+        _ = proxy_parts.port
+    except ValueError:  # a bracket that stays open, or a port that is not a number
+        proxy_parts = urlsplit("")
+    if proxy_parts.scheme not in {"http", "https"} or not proxy_parts.hostname:
+        # Its value is not shown: there may be a password in it.
+        message = f"{kind.upper()}_PROXY {NO_HTTP_PROXY}"
         raise ProxyError(message)
     return proxy
-
-
-def _has_host(url: str) -> bool:
-    """Whether a URL has a host, and a valid port or none."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:  # a bracket that stays open, or a port that is not a number
-        return False
-    return bool(parts.hostname)
