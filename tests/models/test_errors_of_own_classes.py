@@ -35,19 +35,6 @@ class WithKeywordsError(ModelError):
         self.row = row
 
 
-class WithSlotsError(ModelError):
-    """One whose text needs what is in a slot, and with a slot that is never filled."""
-
-    __slots__ = ("row", "unfilled")
-
-    def __init__(self, code: str, row: int) -> None:
-        super().__init__(code, "a row")
-        self.row = row
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.row}"
-
-
 class ClosedError(ModelError):
     """One that lets nobody set an attribute, and that no `copy` copies."""
 
@@ -84,10 +71,6 @@ def with_keywords(code: str) -> ModelError:
     return WithKeywordsError(code=code, row=7)
 
 
-def with_slots(code: str) -> ModelError:
-    return WithSlotsError(code, 7)
-
-
 def closed(code: str) -> ModelError:
     return ClosedError(code, 7)
 
@@ -118,7 +101,6 @@ ERRORS = [
     pytest.param(plain, id="no arguments of its own"),
     pytest.param(with_arguments, id="required arguments"),
     pytest.param(with_keywords, id="keywords only"),
-    pytest.param(with_slots, id="slots"),
     pytest.param(closed, id="methods that raise"),
     pytest.param(of_two_kinds, id="a second base"),
     pytest.param(with_attribute, id="an attribute"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +15,6 @@ from adapters_table import CASES, JUDGES, fields_of, judge_of
 from any_options import load_any
 from formatter import sure
 from langchain_core.language_models import FakeListChatModel
-from pydantic import SecretStr
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, Choices, ModelError, Scale, load
@@ -159,58 +157,18 @@ def test_client_or_key_is_not_pickled(holder: str, dumps: Dumps) -> None:
         assert copied.model is judge.model
 
 
-class Settings:
-    """What a user's function may hold."""
-
-    def __init__(self, **settings: Any) -> None:
-        self.__dict__.update(settings)
-
-    def ask(self, _: object) -> str:
-        return GOOD
-
-    __call__ = ask
-
-
-KEY = "live-4f9a81c2d7"
-
-
-FUNCTIONS_WITH_A_KEY: dict[str, tuple[Callable[[str], Any], str]] = {
-    # from a key to the function that holds it, and the name in the warning
-    "bound method": (lambda key: Settings(api_key=key).ask, "api_key"),
-    "object": (lambda key: Settings(settings=SecretStr(key)), "settings"),
-    "URL": (lambda key: Settings(endpoint=f"http://me:{key}@host/v1"), "endpoint"),
-    "what looks like one": (lambda key: Settings(value=f"sk-{key}"), "value"),
-}
-
-
-@pytest.mark.parametrize("holder", FUNCTIONS_WITH_A_KEY)
-def test_a_function_that_holds_a_key_is_pickled_with_a_warning(holder: str) -> None:
-    make, name = FUNCTIONS_WITH_A_KEY[holder]
-    judge = load("groundedness", model=make(KEY))
-    with pytest.warns(RuntimeWarning, match="what looks like a key or a password, in ") as caught:
-        dumped = DUMPS["cloudpickle"](judge)
-    (warning,) = caught
-    assert re.search(rf"in {name}: read it from the environment", str(warning.message))
-    assert KEY not in str(warning.message)
-    assert KEY not in repr(judge.model)
-    assert pickle.loads(dumped).judge(ROW).score == 1  # noqa: S301  pickled above
-
-
 def with_other_values(n: int) -> Callable[[object], str]:
     settings = {"max_tokens": n, "model": "gpt-6-luna", "monitor": "on", "url": "https://a.example/v1?x=y"}
     return lambda _: GOOD + str(settings)[:0]
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        pytest.param(fine, id="function"),
-        pytest.param(with_other_values(3), id="function that holds values"),
-        pytest.param(Settings(api_key=None, key="short"), id="object"),
-    ],
-)
-def test_other_functions_are_pickled_without_one(function: Any) -> None:
-    DUMPS["cloudpickle"](load("groundedness", model=function))
+def test_a_function_that_was_asked_is_pickled_without_the_keys_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_SERVICE_KEY", "live-4f9a81c2d7-4f9a81c2d7")
+    judge = load("groundedness", model=fine)
+    judge.judge(ROW)
+    assert b"4f9a81c2d7" not in DUMPS["cloudpickle"](judge)
 
 
 def test_langchain_model_is_made_again_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

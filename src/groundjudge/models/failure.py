@@ -217,21 +217,11 @@ def is_failure(error: BaseException, task: asyncio.Task[Any] | None) -> bool:
         task: the task that called it and awaits its result; None for synchronous code, in which nothing but
             an Exception is a failure.
     """
-    if isinstance(error, Exception):
-        return True
-    if task is None or isinstance(error, KeyboardInterrupt | SystemExit):
-        return False
-    if isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        return group.subgroup((KeyboardInterrupt, SystemExit)) is None
+    if task is None:
+        return isinstance(error, Exception)
     if isinstance(error, asyncio.CancelledError):
         return task.cancelling() == 0  # no one has requested it
-    if isinstance(error, GeneratorExit):
-        # A discarded coroutine is closed from outside its task, mostly by the garbage collector.
-        with suppress(RuntimeError):  # no event loop runs
-            return asyncio.current_task() is task
-        return False
-    return True
+    return not isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
 
 
 def error_of(
@@ -278,11 +268,6 @@ def copy_of(error: ModelError) -> ModelError:
     """
     result: ModelError = type(error).__new__(type(error))
     vars(result).update(vars(error))
-    state = object.__getstate__(error)
-    if isinstance(state, tuple):  # its class has __slots__
-        _, slots = cast("tuple[object, dict[str, Any]]", state)
-        for name, value in slots.items():
-            object.__setattr__(result, name, value)
     result.args = error.args
     result.__cause__ = error.__cause__
     return result

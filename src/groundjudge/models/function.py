@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Any
 from groundjudge.models.failure import error_of, model_errors, without_echo
 from groundjudge.models.identity import declared_identity
 from groundjudge.models.loop_thread import call_function
-from groundjudge.models.secret_values import environment_keys, secret_attributes
+from groundjudge.models.secret_values import environment_keys
 from groundjudge.replies.reply import NoReplyError, Reply, reply_of
 from groundjudge.rubric.rubric import TEXT, Request, Way
 
@@ -61,15 +60,7 @@ class FunctionModel:
         return environment_keys()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled. A key in an attribute of the function's object causes a RuntimeWarning."""
-        # The object that a method belongs to, or else the function itself, which may be an object.
-        names = secret_attributes(getattr(self.function, "__self__", self.function))
-        if names:
-            message = (
-                f"the model {self.name} is pickled with what looks like a key or a password, in "
-                f"{', '.join(sorted(names))}: read it from the environment inside the function"
-            )
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        """Return what is pickled: not the keys in the environment."""
         return {"function": self.function, "name": self.name, "ask": self.ask, "way": self.way}
 
     async def acomplete(self, request: Request) -> Reply:

@@ -126,17 +126,3 @@ def environment_secrets() -> set[str]:
 def environment_keys() -> tuple[str, ...]:
     """Return the secrets in the environment that are not words, so that they are replaced in replies too."""
     return tuple(value for value in environment_secrets() if len(value) >= LENGTH_OF_KEYS)
-
-
-def secret_attributes(holder: object) -> list[str]:
-    """Return the names of an object's attributes that contain a secret, by their names or their look."""
-    names: list[str] = []
-    attributes: dict[str, object] = dict(getattr(holder, "__dict__", {}))
-    for name, value in attributes.items():
-        if hasattr(type(value), "get_secret_value"):  # pydantic's SecretStr
-            names.append(name)
-        if not isinstance(value, str) or len(value) < MIN_SECRET:
-            continue
-        if SECRET_NAME.search(name) or has_secret_pattern(value):
-            names.append(name)
-    return names
