@@ -118,7 +118,7 @@ def test_a_byte_order_mark_says_that_a_file_is_utf_8(command: Invoke, invoke: In
     Path("c.csv").write_bytes(data)
     as_utf8 = command("run", "c.csv", *RUN)
     assert as_utf8.exit_code == 2
-    assert "on line 3; its byte order mark says that it is UTF-8: correct what is not" in as_utf8.stderr
+    assert "on line 3; save it as UTF-8" in as_utf8.stderr
     as_cp1252 = command("run", "c.csv", *RUN, "--encoding", "cp1252")
     assert as_cp1252.exit_code == 2
     assert "c.csv is not in cp1252: it begins with the byte order mark of UTF-8" in as_cp1252.stderr

@@ -87,15 +87,6 @@ CARRIAGE_RETURN = "not CSV (an unquoted cell contains a carriage return: put quo
 
 CSV: Table = {
     "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
-    "a line for Excel above the header": (
-        "\ufeffsep=;\r\nquery;response\r\nq,1;r\r\nq;r;x\r\n",
-        [{"query": "q,1", "response": "r"}, "line 4: 3 cells, but the header has 2"],
-    ),
-    "a line for Excel in quotation marks, with a delimiter of its own": (
-        '"SEP=|"\nquery|response\nq,1|r;t\n',
-        [{"query": "q,1", "response": "r;t"}],
-    ),
-    "a line for Excel alone": ("sep=,\n", []),
     "a column that is called sep": ("sep,response\nq,r\n", [{"sep": "q", "response": "r"}]),
     "tabs": ("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}]),
     "delimiters in the names of columns": (
@@ -106,10 +97,7 @@ CSV: Table = {
         '"a,b;c;d, ""e;f""";response\nq,1;r\n',
         [{'a,b;c;d, "e;f"': "q,1", "response": "r"}],
     ),
-    "lines that end in carriage returns": (
-        "query,response\rq,r\rq2,r2\r",
-        [QR, {"query": "q2", "response": "r2"}],
-    ),
+    "lines that end in carriage returns": ("query,response\rq,r\rq2,r2\r", [f"line 1: {CARRIAGE_RETURN}"]),
     "carriage returns in cells, as pandas writes them": (
         "query,response\nq,one\rtwo\nq,r\nq,\r\r\rx\nq,r\n",
         [f"line 2: {CARRIAGE_RETURN}", QR, f"line 4: {CARRIAGE_RETURN}", QR],
@@ -139,10 +127,7 @@ CSV: Table = {
     "first columns without names": (",,query\n0,1,q\n", [{"query": "q"}]),
     "later columns without names": (
         "query, ,context,\nq,x,c,y\nq2,,c2,\n",
-        [
-            {"query": "q", "column 2 without a name": "x", "context": "c", "column 4 without a name": "y"},
-            {"query": "q2", "column 2 without a name": "", "context": "c2", "column 4 without a name": ""},
-        ],
+        [{"query": "q", "context": "c"}, {"query": "q2", "context": "c2"}],
     ),
     "quoted": (
         'query,context\n"two\nlines","a ""quote"""\n',
@@ -261,11 +246,6 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
         {"runs": [{"inputs": "q", "outputs": "r"}], "examples": [{"answer": "gold"}]},
         None,
         "name it with `rows`, which can be runs, examples",
-    ),
-    "beside others without a response": (
-        {"prompts": [{"raw": "p"}], "results": {"results": [{"response": "r"}]}},
-        None,
-        [{"response": "r"}],
     ),
     "named": ({"results": [A], "prompts": [B]}, "prompts", [B]),
     "named by a path": ({"results": {"results": [A]}, "prompts": [B]}, "results.results", [A]),

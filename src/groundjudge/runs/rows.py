@@ -8,7 +8,6 @@ import csv
 import gzip
 import io
 import json
-import re
 import sys
 import zlib
 from collections import Counter
@@ -47,9 +46,6 @@ quotation marks."""
 
 QUOTED = compile_when_used('"[^"]*+"')
 """A cell, or part of one, in which a delimiter is text."""
-
-SEPARATOR_LINE = compile_when_used(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
-"""The line that some programs write above the header of a CSV file for Excel: it names the delimiter."""
 
 STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
@@ -98,8 +94,7 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     "csv", in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in the
     first line, outside quotation marks. An empty cell is an empty text; a row of empty cells is skipped. A
     cell containing only None, null, NULL, nan, NaN, NaT, undefined, #N/A or <NA> is None. A column without a
-    name becomes "column 3 without a name", but is dropped if it comes before the first named one, as pandas'
-    index does. "tsv" is the same with tabs.
+    name, such as pandas' index, is dropped. "tsv" is the same with tabs.
 
     A row has at most MAX_ROW characters, and a JSON array MAX_ARRAY; anything longer is an error.
 
@@ -293,9 +288,7 @@ class CaseFile:
         if self._format == "parquet":
             yield from self._parquet_rows()
             return
-        # The reader of tables needs line breaks as they are, even those inside cells.
-        newline = "" if self._format in DELIMITERS else "\n"
-        with self.text(newline) as text:
+        with self.text() as text:
             if self._format == "jsonl":
                 for number, line in enumerate(_lines(text), 1):
                     if not line.isspace():
@@ -318,10 +311,11 @@ class CaseFile:
         return parquet_rows(Path(self.path))
 
     @contextmanager
-    def text(self, newline: str) -> Generator[TextIO, None, None]:
+    def text(self) -> Generator[TextIO, None, None]:
         """The text of the file. Bytes that are not UTF-8 become surrogates, to be reported row by row.
 
-        It is decoded before it is split: in some encodings, other characters contain the byte of a line feed.
+        Only a line feed ends a line: a carriage return may be part of a cell. The text is decoded before it
+        is split: in some encodings, other characters contain the byte of a line feed.
         """
         if self.encoding is None or codecs.lookup(self.encoding).name == "utf-8":
             # Excel writes a byte order mark, which would become part of the first column's name.
@@ -330,7 +324,7 @@ class CaseFile:
             encoding, errors = self.encoding, "strict"
         is_stdin = str(self.path) == STDIO
         with nullcontext(sys.stdin.buffer) if is_stdin else self._open() as file:
-            text = io.TextIOWrapper(file, encoding, errors, newline)
+            text = io.TextIOWrapper(file, encoding, errors, newline="\n")
             try:
                 yield text
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -341,11 +335,6 @@ class CaseFile:
             except UnicodeError as error:
                 why = getattr(error, "reason", error)  # UTF-16 without a byte order mark gives none
                 remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
-                if can_read_again(self.path) and self._begins_with(codecs.BOM_UTF8):
-                    remedy = (
-                        "its byte order mark says that it is UTF-8: correct what is not, or read it from a "
-                        "pipe, so that only the rows that are not UTF-8 are errors"
-                    )
                 message = f"{self._name} is not in {self.encoding}: {why}; {remedy}"
                 raise CaseError("unreadable_file", message, "encoding") from error
             finally:
@@ -390,7 +379,7 @@ class CaseFile:
         if not codecs.lookup(encoding).name.startswith("utf-8") and self._begins_with(codecs.BOM_UTF8):
             message = f"{self._name} is not in {encoding}: it begins with the byte order mark of UTF-8"
             raise CaseError("unreadable_file", message, "encoding")
-        with self.text("\n") as lines:
+        with self.text() as lines:
             for number, line in enumerate(_lines(lines), 1):
                 _check_utf8(line, f" on line {number}")
 
@@ -489,16 +478,13 @@ def _array_in(data: Mapping[str, Any], name: str, path: str | None) -> Sequence[
         CaseError: `unreadable_file`, if there is none, or several and no path.
     """
     arrays = dict(_find_arrays(data))
-    # Rows have responses, unlike the prompts and tests that an export has next to them.
-    with_responses = [array for array in arrays.values() if any(map(_has_response, array))]
-    candidates = with_responses or list(arrays.values())
     if path is not None:
         rows = value_at(data, path)
         if is_list(rows):
             return rows
         fault = f"there is no array at {path}, which `rows` names"
-    elif len(candidates) == 1 and not find_keys(data, *ALIASES, "messages"):
-        return candidates[0]
+    elif len(arrays) == 1 and not find_keys(data, *ALIASES, "messages"):
+        return next(iter(arrays.values()))
     else:
         fault = f"it is a single object with the keys {name_list(data) or 'none'}"
     remedy = (
@@ -520,10 +506,6 @@ def _find_arrays(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield path, value
 
 
-def _has_response(row: object) -> bool:
-    return is_mapping(row) and ("outputs" in row or bool(find_keys(row, "response")))
-
-
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a JSON object, in which no key may occur twice: one of the values would be lost."""
     mapping = dict(pairs)
@@ -539,18 +521,13 @@ def _lines(text: TextIO) -> Iterator[str]:
     """Yield the lines of a text. A line too long for a row is cut right after the limit."""
     while line := text.readline(MAX_ROW + 1):
         yield line
-        _skip_rest(text, line)
-
-
-def _skip_rest(text: TextIO, line: str) -> None:
-    """Read on to the end of a line that was cut."""
-    while len(line) > MAX_ROW and not line.endswith(("\n", "\r")):
-        line = text.readline(MAX_ROW + 1)
+        while len(line) > MAX_ROW and not line.endswith("\n"):  # the rest of a line that was cut
+            line = text.readline(MAX_ROW + 1)
 
 
 def read_json_lines(path: str | Path) -> Generator[str, None, None]:
     """Read the lines of a JSON file. A line too long for a row is cut right after the limit."""
-    with CaseFile(path).text("\n") as text:
+    with CaseFile(path).text() as text:
         yield from _lines(text)
 
 
@@ -589,7 +566,7 @@ def _table_rows(text: TextIO, kind: FileFormat, *, keep_words: bool) -> Iterator
         reason = f"a table may have {MAX_COLUMNS} columns at most, not {len(header)}"
         yield _unreadable(row_name, reason)
         return
-    names = _column_names(header)
+    names = [name.strip() for name in header]
     repeated_name = find_duplicate(name for name in names if name)
     if repeated_name is not None:
         yield _unreadable(row_name, f"the column {repeated_name!r} appears twice")
@@ -603,34 +580,17 @@ def _table_rows(text: TextIO, kind: FileFormat, *, keep_words: bool) -> Iterator
             yield _row_of(names, record, absent_words)
 
 
-def _column_names(header: Sequence[str]) -> list[str]:
-    """Return the names of the columns; one without a name is named by its number, and its cells are kept.
-
-    Leading ones are named "", and `_row_of` drops their cells: pandas writes its index as such columns.
-    """
-    names: list[str] = []
-    for number, name in enumerate(header, 1):
-        column_name = name.strip()
-        if not column_name and any(names):
-            column_name = f"column {number} without a name"
-        names.append(column_name)
-    return names
-
-
 class RecordLines:
     """The lines of a table, for a reader that joins the lines of a record.
 
     Attributes:
-        first: the first line, until it is read.
         number: how many lines were read.
         size: the characters that were read since this was last set to 0; too many are a `csv.Error`.
         at_end: whether a line was requested after the last one.
     """
 
-    def __init__(self, text: TextIO) -> None:
-        self._text = text
-        self.first = text.readline(MAX_ROW + 1)
-        self._end_in_line_feeds = self.first.endswith("\n")
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
         self.number = 0
         self.size = 0
         self.at_end = False
@@ -639,26 +599,15 @@ class RecordLines:
         return self
 
     def __next__(self) -> str:
-        line = self.first or self._read_line()
-        self.first = ""
-        if not line:
+        line = next(self._lines, None)
+        if line is None:
             self.at_end = True
             raise StopIteration
         self.number += 1
         self.size += len(line)
         if self.size > MAX_ROW:
-            _skip_rest(self._text, line)
             raise csv.Error(TOO_LARGE)
         return line
-
-    def _read_line(self) -> str:
-        """Read a line. A lone carriage return is part of a cell if other lines end in line feeds."""
-        pieces = [self._text.readline(MAX_ROW + 1)]
-        size = len(pieces[0])
-        while self._end_in_line_feeds and pieces[-1].endswith("\r") and size <= MAX_ROW:
-            pieces.append(self._text.readline(MAX_ROW + 1))
-            size += len(pieces[-1])
-        return "".join(pieces)
 
 
 def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
@@ -666,13 +615,11 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
 
     Empty lines are not records.
     """
-    lines = RecordLines(text)
-    unquoted_header = QUOTED.sub("", lines.first)
+    lines_of_text = _lines(text)
+    first_lines = list(islice(lines_of_text, 1))
+    unquoted_header = QUOTED.sub("", "".join(first_lines))
     delimiter = max(DELIMITERS[kind], key=unquoted_header.count)
-    separator_line = SEPARATOR_LINE.fullmatch(lines.first)
-    if separator_line is not None:
-        delimiter = separator_line[1]
-        next(lines)
+    lines = RecordLines(chain(first_lines, lines_of_text))
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
