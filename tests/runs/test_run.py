@@ -409,31 +409,17 @@ def outcome_of(verdict: Verdict) -> str:
     return verdict.error.code if verdict.error else verdict.label or verdict.status
 
 
-class Series:
-    """What iterrows() of pandas gives."""
-
-    def to_dict(self) -> dict[str, str]:
-        return {"response": "1"}
-
-
 class Record(NamedTuple):
     """What itertuples() of pandas gives."""
 
     response: str
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        pytest.param(Series(), "not Series: its to_dict() returns one", id="a row of a data frame"),
-        pytest.param(Record("1"), "not Record: its _asdict() returns one", id="a named tuple"),
-        pytest.param(None, "not NoneType", id="None"),
-    ],
-)
-def test_what_is_no_row_is_reported_with_what_makes_one_of_it(row: Any, message: str) -> None:
+@pytest.mark.parametrize("row", [Record("1"), None], ids=["a named tuple", "None"])
+def test_what_is_no_row_is_reported(row: Any) -> None:
     (verdict,) = run(judge_named("j", ScriptedModel(GOOD)), [row])
     assert verdict.error
-    assert verdict.error.message == f"a row must be a Case or a mapping, {message}"
+    assert verdict.error.message == f"a row must be a Case or a mapping, not {type(row).__name__}"
 
 
 def test_misspelt_judge_is_reported_with_the_known_judges() -> None:

@@ -7,15 +7,16 @@ keeping a few bytes of each, and again by the code that measures something.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import NamedTuple
 
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Verdict
 
-# The key of a verdict that has none.
+# The hash of the key of a verdict that has none.
 NO_KEY = 0
 
 
@@ -33,6 +34,10 @@ class Origin(NamedTuple):
     signature: str
     n_votes: int
     has_score: bool
+
+
+UNREADABLE = Origin("", "", 0, has_score=False)
+"""Takes the place of the origin of what could not be read."""
 
 
 @dataclass(frozen=True)
@@ -115,110 +120,53 @@ def latest_verdicts(verdicts: Iterable[Verdict | CaseError]) -> LatestVerdicts:
     source: Iterable[Verdict | CaseError] = verdicts
     if isinstance(verdicts, Iterator):
         source = list(verdicts)
-    census = _Census()
-    for verdict in source:
-        census.add(verdict)
-    return census.latest_verdicts(source)
-
-
-@dataclass
-class _Census:
-    """What is stored of verdicts until it is clear which of them count: a few numbers for each.
-
-    Attributes:
-        is_latest: whether each counts, so far.
-        is_error: whether each is an error.
-        key_hashes: a hash of each one's key.
-        origin_places: the place of each one's origin among the origins.
-        origins: the distinct origins, each with its place.
-        places: by judge and case id, the place of the verdict that counts.
-        n_repeated: by judge, how many verdicts do not count.
-        n_without_id: how many verdicts are on cases without an id.
-    """
-
-    is_latest: bytearray = field(default_factory=bytearray)
-    is_error: bytearray = field(default_factory=bytearray)
-    key_hashes: array[int] = field(default_factory=lambda: array("q"))
-    origin_places: array[int] = field(default_factory=lambda: array("i"))
-    origins: dict[Origin, int] = field(default_factory=dict[Origin, int])
-    places: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
-    n_repeated: Counter[str] = field(default_factory=Counter[str])
-    n_without_id: int = 0
-    n_unreadable: int = 0
-    first_unreadable: str = ""
-
-    def add(self, verdict: Verdict | CaseError) -> None:
-        """Count a verdict, whether or not it replaces an earlier one on the same case."""
-        place = len(self.is_latest)
+    # A few numbers for each verdict, by its place in the source.
+    is_latest = bytearray()
+    is_error = bytearray()
+    key_hashes: array[int] = array("q")
+    origins: list[Origin] = []  # equal ones are one object
+    known_origins: dict[Origin, Origin] = {}
+    # By judge and case id, the place of the verdict that counts.
+    places: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    n_repeated: Counter[str] = Counter()
+    n_without_id = 0
+    n_unreadable = 0
+    first_unreadable = ""
+    for place, verdict in enumerate(source):
         if isinstance(verdict, CaseError):
-            self._append(is_latest=False)
-            self.n_unreadable += 1
-            if self.n_unreadable == 1:
-                self.first_unreadable = verdict.message
-            return
+            n_unreadable += 1
+            first_unreadable = first_unreadable or verdict.message
+            is_latest.append(False)
+            is_error.append(True)
+            key_hashes.append(NO_KEY)
+            origins.append(UNREADABLE)
+            continue
         origin = Origin(verdict.judge, verdict.signature, len(verdict.votes), verdict.score is not None)
-        self._append(
-            is_latest=True,
-            is_error=verdict.error is not None,
-            key_hash=NO_KEY if verdict.key is None else hash(verdict.key),
-            origin_place=self.origins.setdefault(origin, len(self.origins)),
-        )
+        is_latest.append(True)
+        is_error.append(verdict.error is not None)
+        key_hashes.append(NO_KEY if verdict.key is None else hash(verdict.key))
+        origins.append(known_origins.setdefault(origin, origin))
         if verdict.case_id is None:
-            self.n_without_id += 1
-            return
-        places = self.places.setdefault(verdict.judge, {})
-        earlier_place = places.get(verdict.case_id)
-        if earlier_place is None:
-            places[verdict.case_id] = place
-            return
-        self.n_repeated[verdict.judge] += 1
-        if self._is_better(earlier_place, place):
-            self.is_latest[place] = False
+            n_without_id += 1
+            continue
+        earlier_place = places[verdict.judge].setdefault(verdict.case_id, place)
+        if earlier_place == place:
+            continue
+        n_repeated[verdict.judge] += 1
+        keys = {key_hashes[earlier_place], key_hashes[place]} - {NO_KEY}
+        is_same_case = len(keys) <= 1  # nothing shows that the judge or the case was changed
+        if is_error[place] and not is_error[earlier_place] and is_same_case:
+            is_latest[place] = False
         else:
-            self.is_latest[earlier_place] = False
-            places[verdict.case_id] = place
-
-    def _append(
-        self,
-        *,
-        is_latest: bool,
-        is_error: bool = False,
-        key_hash: int = NO_KEY,
-        origin_place: int = -1,
-    ) -> None:
-        """Add a verdict to the lists that have a number for each."""
-        self.is_latest.append(is_latest)
-        self.is_error.append(is_error)
-        self.key_hashes.append(key_hash)
-        self.origin_places.append(origin_place)
-
-    def _is_better(self, earlier_place: int, place: int) -> bool:
-        """Return whether the earlier verdict counts: it has an outcome, and the later error adds nothing."""
-        if self.is_error[earlier_place] or not self.is_error[place]:
-            return False
-        key_hashes = {self.key_hashes[earlier_place], self.key_hashes[place]} - {NO_KEY}
-        return len(key_hashes) <= 1  # nothing shows that the judge or the case was changed
-
-    def latest_verdicts(self, source: Iterable[Verdict | CaseError]) -> LatestVerdicts:
-        """Return what was found about the source, without what only the search needed."""
-        counts: Counter[int] = Counter()
-        for is_latest, origin_place in zip(self.is_latest, self.origin_places, strict=True):
-            if is_latest:
-                counts[origin_place] += 1
-        origins: Sequence[Origin] = list(self.origins)
-        return LatestVerdicts(
-            source=source,
-            is_latest=self.is_latest,
-            origins={origins[origin_place]: n for origin_place, n in counts.items()},
-            n_repeated=dict(self.n_repeated),
-            n_cases=self.n_without_id + self._count_ids(),
-            n_unreadable=self.n_unreadable,
-            first_unreadable=self.first_unreadable,
-        )
-
-    def _count_ids(self) -> int:
-        """Return how many ids there are; with a single judge, nothing has to be joined for that."""
-        if len(self.places) == 1:
-            (places,) = self.places.values()
-            return len(places)
-        return len(set[str]().union(*self.places.values()))
+            is_latest[earlier_place] = False
+            places[verdict.judge][verdict.case_id] = place
+    case_ids = set[str]().union(*places.values())
+    return LatestVerdicts(
+        source=source,
+        is_latest=is_latest,
+        origins=Counter(compress(origins, is_latest)),
+        n_repeated=dict(n_repeated),
+        n_cases=n_without_id + len(case_ids),
+        n_unreadable=n_unreadable,
+        first_unreadable=first_unreadable,
+    )

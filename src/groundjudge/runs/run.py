@@ -111,9 +111,6 @@ CONCURRENCY = 16
 
 NO_LIMIT = sys.maxsize
 
-METHODS_TO_MAPPING = ("to_dict", "_asdict")
-"""The methods that turn a pandas row or a named tuple into a mapping."""
-
 SPENT = {"max_calls": "calls made", "max_tokens": "tokens used"}
 """What the budget options count."""
 
@@ -402,7 +399,7 @@ def jobs_of(
         error. After them, an error for each misspelt judge name in the row.
     """
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
-        row = _not_a_row(row)
+        row = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
     if isinstance(row, CaseError):
         return [_error_before_judging("", row, id_of(row, number))]
     # Until its id and its judges are known, an error applies to all judges, on "row N".
@@ -426,15 +423,6 @@ def jobs_of(
             case_id = f"row {number}"  # the id belongs to an earlier row
         jobs = [_error_before_judging(judge.name, error, case_id) for judge in judges_of_row]
     return jobs + unknown_verdicts
-
-
-def _not_a_row(row: object) -> CaseError:
-    """Make the error for a row that is neither a case nor a mapping, such as one of pandas' itertuples()."""
-    message = f"a row must be a Case or a mapping, not {type(row).__name__}"
-    for method in METHODS_TO_MAPPING:
-        if hasattr(row, method):
-            message += f": its {method}() returns one"
-    return CaseError("unreadable_row", message)
 
 
 def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int], *, for_all: bool) -> None:
