@@ -90,7 +90,7 @@ def add_keys(df: DataFrame, judge: AnyJudge) -> DataFrame:
         PicklingError: as for `judge_dataframe`.
     """
     arrow.check_key_columns(df.columns)
-    (checked_judge,) = check_judges([judge], concurrency=1)
+    (checked_judge,) = check_judges([judge])
     add_keys_to_partition = partial(arrow.add_keys, judge=checked_judge)
     return _map_batches(df, add_keys_to_partition, [*df.schema, StructField("key", StringType())])
 

@@ -82,7 +82,7 @@ def test_what_the_results_lack_is_unanswered(places: set[int]) -> None:
 @pytest.mark.parametrize(
     ("judges", "error"),
     [
-        pytest.param("groundedness", "not names", id="a name"),
+        pytest.param("groundedness", "not str", id="a name"),
         pytest.param([], "no judge", id="no judge"),
         pytest.param(rows(1), "not dict; the cases come second", id="the cases"),
         pytest.param([JUDGE, JUDGE], "the name", id="two judges of one name"),

@@ -56,8 +56,8 @@ G = load("groundedness", model=no_call)
         pytest.param(G, "cases.jsonl", TypeError, "read a file with json", id="a path"),
         pytest.param(G, ROW, TypeError, "put a single case in a list", id="a single case"),
         pytest.param(G, DataFrame(), TypeError, r'df\.to_dict\("records"\)', id="a data frame"),
-        pytest.param("groundedness", [ROW], TypeError, r"not names: load\(\) returns", id="a name"),
-        pytest.param(["groundedness"], [ROW], TypeError, r"not names: load\(\) returns", id="names"),
+        pytest.param("groundedness", [ROW], TypeError, r"as load\(\) returns them, not str", id="a name"),
+        pytest.param(["groundedness"], [ROW], TypeError, r"as load\(\) returns them, not str", id="names"),
         pytest.param(
             [G, G], [ROW], ValueError, "two judges have the name 'groundedness'", id="one name twice"
         ),

@@ -180,7 +180,7 @@ def test_arguments_are_checked_before_anything_is_read() -> None:
         yield
 
     names: Any = "groundedness"
-    with pytest.raises(TypeError, match="judges must be Judge objects, not names"):
+    with pytest.raises(TypeError, match="judges must be Judge objects, as"):
         judge_batches(unread(), names)
 
 

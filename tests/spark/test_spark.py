@@ -104,9 +104,7 @@ def test_several_judges_and_all_types_of_columns(spark: SparkSession) -> None:
         pytest.param(
             {"concurrency": 0}, ValueError, "concurrency must be a whole number", id="no concurrency"
         ),
-        pytest.param(
-            {"judges": "groundedness"}, TypeError, "judges must be Judge objects, not names", id="a name"
-        ),
+        pytest.param({"judges": "groundedness"}, TypeError, "judges must be Judge objects, as", id="a name"),
     ],
 )
 def test_mistakes_are_reported_at_once(

@@ -257,7 +257,7 @@ def request_lines(
     with closing(CollectedAnswers()) as answers:
         answers.add(answered)
         # Nothing is sent, so any concurrency will do.
-        for new_requests, _ in pending_requests(check_judges(judges, 1), cases, answers):
+        for new_requests, _ in pending_requests(check_judges(judges), cases, answers):
             for pending in new_requests:
                 yield request_line(pending, url)
 
@@ -281,4 +281,4 @@ def verdicts_of(
     check_cases(cases)
     with closing(CollectedAnswers()) as answers:
         answers.add(results)
-        yield from verdicts_in(answers, check_judges(judges, 1), cases)
+        yield from verdicts_in(answers, check_judges(judges), cases)

@@ -588,11 +588,10 @@ def _make_transport(
     if not api.has_openai_headers:
         headers = {"Accept": "application/json", **client.auth_headers}
     # Names are case-insensitive and the last value counts: a user's header may replace the key.
-    spellings: dict[str, str] = {}
     texts: dict[str, str] = {}
     for name, value in headers.items():
         if isinstance(value, str):  # a header that the client leaves out does not have a string as its value
-            texts[spellings.setdefault(name.lower(), name)] = value
+            texts[name.lower()] = value
     return Transport(api.url_of_call(base_url), texts, timeout, _certificates())
 
 

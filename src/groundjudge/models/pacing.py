@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import ceil
 from typing import TypeAlias
 
 from groundjudge.errors import ModelError
@@ -131,7 +130,8 @@ class Pace:
     def __init__(self, concurrency: int, on_outage: OnOutage | None = None) -> None:
         self._places = asyncio.Semaphore(concurrency)
         self._most_removed = concurrency - 1
-        self._removed = 0.0
+        self._n_removed = 0
+        self._n_replies = 0  # while a place was removed
         self._endpoints: defaultdict[object, Endpoint] = defaultdict(partial(Endpoint, on_outage))
 
     def ends_run(self, error: ModelError) -> bool:
@@ -191,25 +191,20 @@ class Pace:
         n_free_places = 1
         try:
             reply = await model.acomplete(request)
-            if not reply.cached:  # it says nothing about the endpoint
-                n_free_places += self._add_places(1 / REPLIES_PER_PLACE)
+            if self._n_removed and not reply.cached:  # a cached reply says nothing about the endpoint
+                self._n_replies += 1
+                if self._n_replies % REPLIES_PER_PLACE == 0:
+                    self._n_removed -= 1
+                    n_free_places = 2
         except ModelError as error:
-            if error.code == "rate_limited":
-                n_free_places += self._add_places(-1)
+            if error.code == "rate_limited" and self._n_removed < self._most_removed:
+                self._n_removed += 1
+                n_free_places = 0
             raise
         finally:
             for _ in range(n_free_places):
                 self._places.release()
         return reply
-
-    def _add_places(self, n: float) -> int:
-        """Restore places, or remove some if n is below 0; returns how many whole places that adds.
-
-        Parts of a place add up: with a quarter for each reply, the fourth adds one.
-        """
-        n_removed = ceil(self._removed)
-        self._removed = min(max(self._removed - n, 0.0), self._most_removed)
-        return n_removed - ceil(self._removed)
 
 
 @dataclass(eq=False)

@@ -107,7 +107,7 @@ class Transport:
 
     Args:
         url: where requests go; a user and a password in it become the header Authorization.
-        headers: the headers of every request.
+        headers: the headers of every request, their names in lower case.
         timeout: the seconds within which something must arrive.
         tls: how certificates are checked.
 
@@ -122,7 +122,7 @@ class Transport:
         if login:
             user, _, password = login.partition(":")
             credentials = f"{unquote(user)}:{unquote(password)}"
-            all_headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
+            all_headers["authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
         self.url = parts._replace(netloc=host).geturl()
         self._timeout = timeout
         self._session = ClientSession(

@@ -11,10 +11,11 @@ from groundjudge.case.case import Case
 from groundjudge.case.data import is_number
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.cascade import Cascade
+from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
 from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.rubric import Request, Rubric
-from groundjudge.runs.run import Row, check_cases, check_distinct, jobs_of, refuse_names
+from groundjudge.runs.run import Row, check_cases, check_judges, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
 
 PER_MILLION = 1_000_000
@@ -97,10 +98,7 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
         ValueError, TypeError: as for `run`, of the judges and the cases.
         Exception: any error from reading `cases`.
     """
-    if not isinstance(judges, Sequence):
-        judges = (judges,)
-    refuse_names(judges)
-    check_distinct(judges)
+    judges = check_judges(judges, kinds=(BaseJudge, Rubric))
     check_cases(cases)
     counts = {judge.name: Counter[str]() for judge in judges}
     ids: dict[int, int] = {}

@@ -278,17 +278,18 @@ def id_of(row: Row, number: int) -> str:
     return f"row {number}"
 
 
-def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[AnyJudge, ...]:
-    """Return the judges of a run as a tuple.
+def check_judges(
+    judges: J | Sequence[J], concurrency: int = 1, kinds: tuple[type, ...] = (BaseJudge,)
+) -> tuple[J, ...]:
+    """Return the judges of a run, or of an estimate, which may have rubrics among them, as a tuple.
 
     Raises:
         ValueError: there is none, two have the same name, or the concurrency is below 1. TypeError: one of
-            them is a name, or is not a judge.
+            them is a name, or something else that is not a judge.
     """
-    all_judges = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    refuse_names(all_judges)
+    all_judges: tuple[Any, ...] = tuple(judges) if isinstance(judges, Sequence) else (judges,)
     for judge in all_judges:
-        if not isinstance(judge, BaseJudge):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(judge, kinds):
             kind = type(judge).__name__
             message = (
                 f"judges must be Judge objects, as load() returns them, not {kind}; the cases come second"
@@ -297,29 +298,7 @@ def check_judges(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tup
     if not all_judges:
         message = "no judge given"
         raise ValueError(message)
-    check_distinct(all_judges)
-    _check_limit("concurrency", concurrency)
-    return all_judges
-
-
-def refuse_names(judges: Sequence[object]) -> None:
-    """Refuse names of judges instead of judges.
-
-    Raises:
-        TypeError: one of them is a name.
-    """
-    if any(isinstance(judge, str) for judge in judges):
-        message = "judges must be Judge objects, not names: load() returns the Judge for a name"
-        raise TypeError(message)
-
-
-def check_distinct(judges: Sequence[AnyJudge | Rubric]) -> None:
-    """Make sure that judges, or rubrics, have distinct names.
-
-    Raises:
-        ValueError: two have the same name.
-    """
-    repeated_name = find_duplicate(judge.name for judge in judges)
+    repeated_name = find_duplicate(judge.name for judge in all_judges)
     if repeated_name is not None:
         message = (
             f"two judges have the name {repeated_name!r}, so their verdicts would be indistinguishable: "
@@ -327,6 +306,8 @@ def check_distinct(judges: Sequence[AnyJudge | Rubric]) -> None:
             "`name` of one of the prompts"
         )
         raise ValueError(message)
+    _check_limit("concurrency", concurrency)
+    return all_judges
 
 
 def check_cases(cases: Rows) -> None:
