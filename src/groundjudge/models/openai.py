@@ -413,15 +413,14 @@ class EndpointModel:
 
     async def _post(self, body: dict[str, Any]) -> Response:
         """Send a body over the library's own connections, and return the response."""
-        make_transport = partial(self._make_client, partial(_make_transport, self.api))
-        transport: Transport = await self._per_loop.client(make_transport)
+        transport: Transport = await self._per_loop.client(partial(self._make_client, self._make_transport))
         response = await transport.post(self.api.write(body))
         if response.is_success:
             return response
         raise StatusError(response.status, parse_body(response.content), response)
 
-    def _make_client(self, make: Callable[..., T]) -> T:
-        """Make a client for the endpoint, with its key.
+    def _make_client(self, make: Callable[[openai.AsyncOpenAI], T]) -> T:
+        """Make a client for the endpoint, from one of the openai package that knows what is sent.
 
         Raises:
             ModelError: `no_endpoint`: there is no endpoint, or the key, the URL or the proxy cannot be used.
@@ -445,15 +444,14 @@ class EndpointModel:
                 f"({variables}_BASE_URL, or as passed): write http://{self.endpoint} or https://{self.endpoint}"
             )
             raise self.error("no_endpoint", message)
-        options: dict[str, Any] = {"base_url": self._url, "api_key": self._key or NO_KEY, **self._options}
         try:
-            # It knows what is sent. It never connects, trusts no certificate, and needs no closing.
+            # It never connects, trusts no certificate, and needs no closing.
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             http_client = openai.DefaultAsyncHttpxClient(verify=tls, trust_env=False)
-            settings = openai.AsyncOpenAI(http_client=http_client, **options)
+            settings = openai.AsyncOpenAI(http_client=http_client, **self._client_options)
             # Those of an earlier key too: an answer to it may still be on its way.
             self._header_secrets |= header_secrets(settings)
-            return make(settings, **options)
+            return make(settings)
         except ProxyError as error:
             raise self.error("no_endpoint", f"{self.who}: {error}") from error
         except Exception as error:  # noqa: BLE001  a client raises exceptions of any kind
@@ -462,6 +460,29 @@ class EndpointModel:
                 f"(check the URL: {variables}_BASE_URL, or as passed): {error}"
             )
             raise self.error("no_endpoint", message) from RedactedError(error, self.secrets)
+
+    @property
+    def _client_options(self) -> dict[str, Any]:
+        """What a client of the openai package is made with."""
+        return {"base_url": self._url, "api_key": self._key or NO_KEY, **self._options}
+
+    def _make_sync_client(self, _: openai.AsyncOpenAI) -> openai.OpenAI:
+        """Return a synchronous client that does not follow redirects, like the endpoint's own transport."""
+        http_client = openai.DefaultHttpxClient(follow_redirects=False)
+        return openai.OpenAI(http_client=http_client, **self._client_options)
+
+    def _make_transport(self, client: openai.AsyncOpenAI) -> Transport:
+        """Return the connections to the endpoint, with the headers and certificates of the openai client."""
+        headers = {**client.auth_headers, **client.default_headers}
+        if not self.api.has_openai_headers:
+            headers = {"Accept": "application/json", **client.auth_headers}
+        # Names are case-insensitive and the last value counts: a user's header may replace the key.
+        texts: dict[str, str] = {}
+        for name, value in headers.items():
+            if isinstance(value, str):  # a header that the client leaves out does not have a string as value
+                texts[name.lower()] = value
+        url = self.api.url_of_call(self._url)
+        return Transport(url, texts, self._options["timeout"], _certificates())
 
 
 class OpenAIModel(EndpointModel):
@@ -549,7 +570,7 @@ class OpenAIModel(EndpointModel):
         client = self.callers_client
         with ExitStack() as until_done:
             if client is None:
-                client = until_done.enter_context(self._make_client(_make_sync_client))
+                client = until_done.enter_context(self._make_client(self._make_sync_client))
             elif not isinstance(client, openai.OpenAI):
                 message = "batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
                 raise self.error("no_batches", f"{self.name}: {message}")
@@ -568,31 +589,6 @@ class OpenAIModel(EndpointModel):
             with suppress(TypeError):  # what a mock returns may be anything
                 return reply_of(body)
         return None
-
-
-def _make_sync_client(_: openai.AsyncOpenAI, **options: Any) -> openai.OpenAI:  # noqa: ANN401  those of OpenAI
-    """Return a synchronous client that does not follow redirects, like the endpoint's own transport."""
-    return openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
-
-
-def _make_transport(
-    api: Api,
-    client: openai.AsyncOpenAI,
-    *,
-    base_url: str,
-    timeout: float,
-    **_: Any,  # noqa: ANN401  other options of AsyncOpenAI
-) -> Transport:
-    """Return the connections to an endpoint: URL, headers and certificates are those of the openai client."""
-    headers = {**client.auth_headers, **client.default_headers}
-    if not api.has_openai_headers:
-        headers = {"Accept": "application/json", **client.auth_headers}
-    # Names are case-insensitive and the last value counts: a user's header may replace the key.
-    texts: dict[str, str] = {}
-    for name, value in headers.items():
-        if isinstance(value, str):  # a header that the client leaves out does not have a string as its value
-            texts[name.lower()] = value
-    return Transport(api.url_of_call(base_url), texts, timeout, _certificates())
 
 
 def _certificates() -> ssl.SSLContext:

@@ -11,7 +11,7 @@ import logging
 import random
 from collections import defaultdict
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -240,16 +240,6 @@ class Endpoint:
             self.in_flight -= 1
             self._check_whether_dead()  # all remaining ones may be waiting
 
-    @contextmanager
-    def _wait_counted(self) -> Generator[None]:
-        """Count a request as one that waits."""
-        self.waiting += 1
-        self._check_whether_dead()
-        try:
-            yield
-        finally:
-            self.waiting -= 1
-
     def _check_whether_dead(self) -> None:
         """Note the error that ends the run if no request was ever answered and all in flight have failed."""
         if not self.answers and self.waiting and self.waiting == self.in_flight:
@@ -286,9 +276,15 @@ class Endpoint:
         if not self.answers:
             await asyncio.sleep(SETTLING)
         self._last_error = error
-        with self._wait_counted(), suppress(TimeoutError):
+        self.waiting += 1
+        self._check_whether_dead()
+        try:
             async with asyncio.timeout(self._pause(model_name, error)):
                 await self._news.wait()
+        except TimeoutError:
+            pass  # another attempt makes sense
+        finally:
+            self.waiting -= 1
         if self.dead:
             raise self.dead
 

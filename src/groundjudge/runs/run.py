@@ -394,8 +394,7 @@ def jobs_of(
         for name, error in unknown_judges.items():
             unknown_verdicts.append(_error_before_judging(name, error, case_id))
         case = case_of(row, number)
-        if judges_of_row:
-            _check_id(case, judges_of_row, ids, for_all=len(judges_of_row) == len(judges))
+        _check_id(case, judges_of_row, ids)
         for judge in judges_of_row:
             verdict = previous(judge, case) if previous else None
             jobs.append(verdict or (judge, case))
@@ -406,7 +405,7 @@ def jobs_of(
     return jobs + unknown_verdicts
 
 
-def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int], *, for_all: bool) -> None:
+def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
     """Refuse an id that another row for one of the judges has: their verdicts would be indistinguishable.
 
     Equal rows are one case, regardless of their metadata.
@@ -414,25 +413,19 @@ def _check_id(case: Case, judges: Sequence[AnyJudge | Rubric], ids: dict[int, in
     Args:
         case: the case.
         judges: those that judge it.
-        ids: the ids of earlier rows, to which this one is added: a hash of the id and "", or of the id and
-            each judge's name if the row is not for all of them, with a hash of the row. Only hashes are kept,
-            so that memory hardly grows.
-        for_all: whether they are all judges of the run.
+        ids: the ids of earlier rows, to which this one is added: by a hash of the id and the judge's name, a
+            hash of the row. Only hashes are kept, so that memory hardly grows.
 
     Raises:
         CaseError: `duplicate_id`.
     """
     content = hash(case_hash(case, ()))
-    for_each_judge = [hash((case.id, judge.name)) for judge in judges]
-    for_all_judges = hash((case.id, ""))
-    for key in (for_all_judges, *for_each_judge):
-        if ids.get(key, content) != content:
+    for judge in judges:
+        if ids.setdefault(hash((case.id, judge.name)), content) != content:
             message = (
                 f"an earlier row with other contents also has the id {case.id!r}: give each case its own id"
             )
             raise CaseError("duplicate_id", message, "id")
-    for key in [for_all_judges] if for_all else for_each_judge:
-        ids[key] = content
 
 
 def _judges_of_row(
@@ -448,10 +441,12 @@ def _judges_of_row(
     """
     row_names = as_plain(_judges_in(row))
     if isinstance(row_names, str):
-        listed_names = read_list(row_names, str)
-        row_names = _split_names(row_names) if listed_names is None else listed_names
-        if listed_names is None and not row_names:  # an empty cell of a table has no names
+        if not row_names.strip(" ,"):  # an empty cell of a table has no names
             return judges, {}
+        listed_names = read_list(row_names, str)
+        if listed_names is None:
+            listed_names = [name.strip() for name in row_names.strip(" ,").split(",")]
+        row_names = listed_names
     if is_absent(row_names):
         return judges, {}
     if not is_list(row_names) or not all(isinstance(name, str) for name in row_names):
@@ -467,11 +462,6 @@ def _judges_of_row(
         message = f"the row names an unknown judge {name!r}; the known judges are {', '.join(known_names)}"
         unknown_judges[name] = CaseError("unknown_judge", message, "judges")
     return judges_of_row, unknown_judges
-
-
-def _split_names(text: str) -> list[str]:
-    """Return the comma-separated names in a text."""
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _judges_in(row: Case | Mapping[str, Any]) -> object:
