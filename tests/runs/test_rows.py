@@ -83,7 +83,7 @@ def test_words_for_missing_values_can_be_kept(tmp_path: Path) -> None:
 
 
 QR = {"query": "q", "response": "r"}
-CARRIAGE_RETURN = "not CSV (an unquoted cell contains a carriage return: put quotation marks around it)"
+CARRIAGE_RETURN = "not CSV (new-line character seen in unquoted field)"
 
 CSV: Table = {
     "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
@@ -147,8 +147,8 @@ CSV: Table = {
         [
             {"query": "q", "response": "r"},
             (
-                "line 3: not CSV (unexpected end of data): a quote that opens in this row is never closed, "
-                "so lines 3 to 4 are one row: close the quote, or double a quote inside a cell"
+                "line 3: not CSV (unexpected end of data): quotation marks make lines 3 to 4 one row; close "
+                "each quote, and double a quote inside a cell"
             ),
         ],
     ),
@@ -213,9 +213,8 @@ NO_ARRAYS: dict[str, tuple[str | bytes, str]] = {
 def test_what_is_no_json_array_is_refused(tmp_path: Path, content: str | bytes, what: str) -> None:
     with pytest.raises(CaseError, match="unreadable_file") as raised:
         rows_of(tmp_path, "rows.json", content)
-    beginning = f"{tmp_path / 'rows.json'}: a JSON file must be an array of objects, but {what}"
-    assert raised.value.message.startswith(beginning)
-    assert raised.value.message.endswith("If each line is an object, use --format jsonl")
+    assert raised.value.message.startswith(f"{tmp_path / 'rows.json'}: {what}")
+    assert raised.value.message.endswith("or use --format jsonl if each line is an object")
 
 
 CONTENTS: Mapping[FileFormat, bytes] = {
@@ -276,7 +275,7 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
     "a case without a list": (
         {"query": "q", "context": "c"},
         None,
-        'keys query, context: write an array of objects, as pandas does with the orient "records", or use',
+        "keys query, context: write an array of objects, or use --format jsonl",
     ),
     "no keys": ({}, None, "it is a single object with the keys none: write an array of objects"),
     "columns of pandas": (

@@ -92,8 +92,8 @@ BYTES_PER_ENTRY = 8
 """Bytes of an entry in a Python list, besides its value."""
 
 MAX_ENTRIES = 2**26
-"""The maximum number of entries in a column's lists, per row group of a Parquet file. The file's size does
-not limit them: equal entries compress to almost nothing, and those of a row are read together."""
+"""The maximum number of values of a column, with those in lists, per row group of a Parquet file. The file's
+size does not limit them: equal entries compress to almost nothing, and those of a row are read together."""
 
 MAX_UNPACKED = 100
 """How many times larger a row group may be in memory than in its file. Texts reach a tenth of that."""
@@ -398,10 +398,8 @@ def _size_of(column: Any) -> int:  # noqa: ANN401  an array
     if pa.types.is_dictionary(column_type):
         if column_type.value_type not in TEXT_TYPES:
             return _size_of(column.dictionary_decode())
-        used_texts = pc.value_counts(column.indices.drop_null())
-        lengths = pc.binary_length(column.dictionary.take(used_texts.field("values")))
-        size = pc.sum(pc.multiply(lengths, used_texts.field("counts"))).as_py()
-        return int(size or 0)  # None for a column of nulls
+        lengths = pc.binary_length(column.dictionary).take(column.indices)
+        return int(pc.sum(lengths).as_py() or 0)  # None for a column of nulls
     if pa.types.is_struct(column_type):
         return sum(_size_of(member) for member in column.flatten())
     children = []
@@ -467,13 +465,10 @@ def _batches_of_file(file: Path, column: str | None) -> Iterator[RecordBatch]:
     try:
         metadata = pq.read_metadata(file)
         text_columns: list[str] = []
-        list_columns: list[int] = []
         for index in range(metadata.num_columns):
             stored_column = metadata.schema.column(index)
             if stored_column.physical_type == "BYTE_ARRAY":
                 text_columns.append(stored_column.path)
-            if stored_column.max_repetition_level:
-                list_columns.append(index)
         # A text that is stored once for many rows is read once.
         with pq.ParquetFile(file, metadata=metadata, read_dictionary=text_columns) as table:
             if column and column not in table.schema_arrow.names:
@@ -481,7 +476,7 @@ def _batches_of_file(file: Path, column: str | None) -> Iterator[RecordBatch]:
             columns = [column] if column else None
             for number in range(metadata.num_row_groups):
                 row_group: Any = metadata.row_group(number)
-                _check_size(row_group, list_columns, file)
+                _check_size(row_group, file)
                 n_fitting = MAX_ROW * row_group.num_rows // max(row_group.total_byte_size, 1)
                 at_once = min(max(n_fitting, 1), MAX_ROWS)
                 yield from table.iter_batches(at_once, [number], columns=columns)
@@ -489,20 +484,20 @@ def _batches_of_file(file: Path, column: str | None) -> Iterator[RecordBatch]:
         raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
 
 
-def _check_size(row_group: Any, list_columns: Sequence[int], file: Path) -> None:  # noqa: ANN401  of PyArrow
-    """Make sure that a row group of a file, with lists in these columns, fits into memory.
+def _check_size(row_group: Any, file: Path) -> None:  # noqa: ANN401  of PyArrow
+    """Make sure that a row group of a file fits into memory.
 
     Raises:
         CaseError: `unreadable_file`.
     """
     n_entries = 0
-    for index in list_columns:
-        n_entries = max(n_entries, row_group.column(index).num_values)
     packed_size = 0
     for index in range(row_group.num_columns):
-        packed_size += row_group.column(index).total_compressed_size
+        column = row_group.column(index)
+        n_entries = max(n_entries, column.num_values)
+        packed_size += column.total_compressed_size
     if n_entries > MAX_ENTRIES:
-        fault = f"its lists have more than {MAX_ENTRIES} items"
+        fault = f"a column has more than {MAX_ENTRIES} values"
     elif row_group.total_byte_size > MAX_ROW + MAX_UNPACKED * packed_size:
         fault = "it decompresses to gigabytes"
     else:

@@ -443,7 +443,7 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
         path: where in the object the array is; None: the only array.
 
     Raises:
-        CaseError: `unreadable_file`, if the file is something else.
+        CaseError: `unreadable_file`, if it is something else, or has several arrays and no path is given.
     """
     if len(text) > MAX_ARRAY:
         message = (
@@ -451,46 +451,30 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
             "write it as JSON Lines, one object per line"
         )
         raise CaseError("unreadable_file", message, name)
+    remedy = "write an array of objects, or use --format jsonl if each line is an object"
     try:
         _check_utf8(text)
         data: Any = json.loads(text, object_pairs_hook=_object_of_unique_keys)
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
-        what = f"it is not JSON: {error}"
-    else:
-        if is_mapping(data):
-            return _array_in(data, name, path)
-        if is_list(data) and path is None:
+        raise CaseError("unreadable_file", f"{name}: it is not JSON: {error}: {remedy}", name) from error
+    arrays: dict[str, Sequence[Any]] = {}
+    if is_list(data):
+        if path is None:
             return data
-        what = f"it is a single value ({type(data).__name__})"
-        if is_list(data):
-            what = "it is an array, so `rows` does not apply: leave `rows` out"
-    message = (
-        f"{name}: a JSON file must be an array of objects, but {what}. "
-        "If each line is an object, use --format jsonl"
-    )
-    raise CaseError("unreadable_file", message, name)
-
-
-def _array_in(data: Mapping[str, Any], name: str, path: str | None) -> Sequence[Any]:
-    """Return the array of rows in an object: the one at the path, or the only one that can be meant.
-
-    Raises:
-        CaseError: `unreadable_file`, if there is none, or several and no path.
-    """
-    arrays = dict(_find_arrays(data))
-    if path is not None:
-        rows = value_at(data, path)
-        if is_list(rows):
-            return rows
-        fault = f"there is no array at {path}, which `rows` names"
-    elif len(arrays) == 1 and not find_keys(data, *ALIASES, "messages"):
-        return next(iter(arrays.values()))
+        fault = "it is an array, so `rows` does not apply"
+        remedy = "leave `rows` out"
+    elif not is_mapping(data):
+        fault = f"it is a single value ({type(data).__name__})"
     else:
+        arrays = dict(_find_arrays(data))
         fault = f"it is a single object with the keys {name_list(data) or 'none'}"
-    remedy = (
-        'write an array of objects, as pandas does with the orient "records", or use --format jsonl if '
-        "each line is an object"
-    )
+        if path is not None:
+            rows = value_at(data, path)
+            if is_list(rows):
+                return rows
+            fault = f"there is no array at {path}, which `rows` names"
+        elif len(arrays) == 1 and not find_keys(data, *ALIASES, "messages"):
+            return next(iter(arrays.values()))
     if arrays:
         remedy = f"if an array in it contains the rows, name it with `rows`, which can be {name_list(arrays)}"
     raise CaseError("unreadable_file", f"{name}: {fault}: {remedy}", "rows")
@@ -586,23 +570,18 @@ class RecordLines:
     Attributes:
         number: how many lines were read.
         size: the characters that were read since this was last set to 0; too many are a `csv.Error`.
-        at_end: whether a line was requested after the last one.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
         self.number = 0
         self.size = 0
-        self.at_end = False
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        line = next(self._lines, None)
-        if line is None:
-            self.at_end = True
-            raise StopIteration
+        line = next(self._lines)
         self.number += 1
         self.size += len(line)
         if self.size > MAX_ROW:
@@ -635,14 +614,12 @@ def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | 
         except StopIteration:
             return
         except csv.Error as error:
-            reason = f"not {kind.upper()} ({error})"
-            if str(error).startswith("new-line character"):
-                fault = "an unquoted cell contains a carriage return: put quotation marks around it"
-                reason = f"not {kind.upper()} ({fault})"
-            if lines.at_end and lines.number > first_line:
+            fault = str(error).partition(" - ")[0]  # without advice for programmers
+            reason = f"not {kind.upper()} ({fault})"
+            if lines.number > first_line:
                 reason += (
-                    f": a quote that opens in this row is never closed, so lines {first_line} to "
-                    f"{lines.number} are one row: close the quote, or double a quote inside a cell"
+                    f": quotation marks make lines {first_line} to {lines.number} one row; close each quote, "
+                    "and double a quote inside a cell"
                 )
             yield row_name, _unreadable(row_name, reason)
             continue
