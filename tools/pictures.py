@@ -21,7 +21,7 @@ from groundjudge import Case, CaseError, load, load_rubric
 from groundjudge.lab.labelling import labelling_page
 from groundjudge.lab.sample import draw
 from groundjudge.report.page import report
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 from groundjudge.runs.run import run
 from groundjudge.types import Request
 
@@ -46,7 +46,7 @@ DIALOG = """
 
 def main() -> None:
     """Make the pages of the examples and take their pictures."""
-    rows = [row for row in read_rows(ROOT / "examples/cases.jsonl") if not isinstance(row, CaseError)]
+    rows = [row for row in CaseFile(ROOT / "examples/cases.jsonl").rows() if not isinstance(row, CaseError)]
     cases = [Case.from_mapping(row) for row in rows]
     shown_case = next(case for case in cases if case.id == ROW)
     verdict = load("statement_groundedness", model=_language_model).judge(shown_case)

@@ -26,7 +26,7 @@ from groundjudge.case.traces import traced_documents
 from groundjudge.errors import CaseError
 from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.load import load_rubric
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 
 # --- names ------------------------------------------------------------------------------------
 
@@ -633,7 +633,7 @@ def test_row_of_a_file_keeps_its_other_keys_and_what_cannot_be_read() -> None:
 
 def rows_of(path: Path, content: str, paths: FieldPaths) -> list[Any]:
     path.write_text(content)
-    return list(read_rows(path, fields=paths))
+    return list(CaseFile(path, fields=paths).rows())
 
 
 CTX = {"query": "q", "context": "ctx"}
@@ -674,12 +674,12 @@ def test_a_path_that_no_row_has_is_refused_before_the_first_row(
     file = tmp_path / "rows.jsonl"
     file.write_text(f"{json.dumps(NESTED)}\nbroken\n")
     with pytest.raises(CaseError, match=f"bad_path.*{re.escape(message)}"):
-        next(read_rows(file, fields={"query": path}))
+        next(CaseFile(file, fields={"query": path}).rows())
 
 
 def test_on_stdin_it_is_refused_after_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}\n{"b": 2}\n')))
-    rows = read_rows("-", fields={"query": "c"})
+    rows = CaseFile("-", fields={"query": "c"}).rows()
     assert [next(rows)["query"], next(rows)["query"]] == [None, None]  # type: ignore[index]
     with pytest.raises(
         CaseError, match="bad_path: no row of stdin has the path c, which `fields` gives for query"

@@ -15,7 +15,7 @@ from groundjudge import load, run
 from groundjudge.case.case import Case
 from groundjudge.case.data import is_list
 from groundjudge.case.fields import Fields
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 from groundjudge.runs.summary import summarise
 
 OPEN = "We open at 9 on weekdays."
@@ -189,7 +189,7 @@ def test_goldens_in_a_file_are_judged_and_the_note_is_counted(tmp_path: Path) ->
     file = tmp_path / "goldens.jsonl"
     file.write_text(f"{json.dumps(GOLDEN)}\n" * 2, encoding="utf-8")
     judge = load("groundedness", model=ScriptedModel("<S1>w</S1><S2>5</S2>"), weighted=False)
-    (summary,) = summarise(run(judge, read_rows(file)))
+    (summary,) = summarise(run(judge, CaseFile(file).rows()))
     assert (summary.n_ok, summary.notes) == (2, {"also_given": 2})
     assert summary.counts.endswith("0 errors (none), 2 with also_given")
 

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage
 from openai.types.chat import ChatCompletion
 
 from groundjudge.case.case import Case
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 
 OPEN = "We open at 9 on weekdays."
 LONG = "It was checked by a person."
@@ -229,5 +229,5 @@ def test_row_is_read_whole_or_says_what_is_not_read(row: dict[str, Any], read: R
         return  # an object
     file = tmp_path / "rows.jsonl"
     file.write_text(line, encoding="utf-8")
-    (row_of_file,) = read_rows(file)
+    (row_of_file,) = CaseFile(file).rows()
     check(Case.of(row_of_file), read)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from groundjudge import Case, load, run
 from groundjudge.adapters.langsmith import evaluator as langsmith_evaluator
 from groundjudge.errors import CaseError
 from groundjudge.runs.arrow import judge_batches, rows_of
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 
 pq: Any = import_module("pyarrow.parquet")
 
@@ -145,7 +145,7 @@ def in_python(_: Path, row: Mapping[str, Any]) -> Case:
 
 
 def only_case(path: Path) -> Case:
-    (row,) = read_rows(path)
+    (row,) = CaseFile(path).rows()
     assert not isinstance(row, CaseError)
     return Case.from_mapping(row)
 

@@ -14,7 +14,7 @@ from command_line import run_program
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
 from groundjudge.runs.columns import MAX_ROW
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 
 # PyArrow has no type hints: imported by name, it is Any to every type checker.
 pa: Any = import_module("pyarrow")
@@ -35,7 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read_places(path: Path, **options: Any) -> list[str]:
     """The place of each row that is an error, and "ok" for the others."""
-    return [row.subject if isinstance(row, CaseError) else "ok" for row in read_rows(path, **options)]
+    return [row.subject if isinstance(row, CaseError) else "ok" for row in CaseFile(path, **options).rows()]
 
 
 LONG = "x" * (3 * LIMIT)
@@ -82,7 +82,7 @@ def test_a_cell_may_be_longer_than_pythons_usual_limit(tmp_path: Path, usual_lim
     cell = "x" * (usual_limit + 1)
     path = tmp_path / "a.csv"
     path.write_text(f'context,response\n{cell},a\n"{cell}\n{cell}",b\n')
-    assert [*read_rows(path)] == [
+    assert [*CaseFile(path).rows()] == [
         {"context": cell, "response": "a"},
         {"context": f"{cell}\n{cell}", "response": "b"},
     ]
@@ -95,7 +95,7 @@ def test_a_higher_limit_of_the_program_stays(tmp_path: Path, usual_limit: int) -
     csv.field_size_limit(MAX_ROW + 1)
     path = tmp_path / "a.csv"
     path.write_text("response\na\n")
-    assert [*read_rows(path)] == [{"response": "a"}]
+    assert [*CaseFile(path).rows()] == [{"response": "a"}]
     assert csv.field_size_limit() == MAX_ROW + 1
 
 
@@ -193,9 +193,9 @@ def test_a_row_group_that_unpacks_to_gigabytes_is_an_error(tmp_path: Path) -> No
 
 CHILD = """
 import resource, sys
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2)
-print(sum(len(row["response"]) for row in read_rows(sys.argv[1])))
+print(sum(len(row["response"]) for row in CaseFile(sys.argv[1]).rows()))
 """
 
 

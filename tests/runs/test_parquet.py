@@ -14,7 +14,7 @@ from command_line import GOOD, Invoke, run_command, verdicts_in
 from scripted_model import ScriptedModel
 
 from groundjudge import CaseError, ModelError, Verdict
-from groundjudge.runs.rows import CaseFile, read_rows
+from groundjudge.runs.rows import CaseFile
 from groundjudge.runs.verdict_file import read_verdicts
 
 pq: Any = import_module("pyarrow.parquet")
@@ -56,7 +56,7 @@ def write(path: Path | str, *rows: Mapping[str, Any], group: int | None = None) 
 )
 def test_rows_are_read(tmp_path: Path, name: str, file_format: Any, group: int | None) -> None:
     path = write(tmp_path / name, *ROWS, group=group)
-    assert list(read_rows(path, file_format)) == ROWS
+    assert list(CaseFile(path, file_format).rows()) == ROWS
     assert CaseFile(path, file_format=file_format).count() == 5
 
 
@@ -69,7 +69,9 @@ def test_folder_stands_for_its_files(tmp_path: Path) -> None:
     write(tmp_path / "day=2" / "part-0.parquet", ROWS[4])
     for name in (".part-0.parquet", "_temporary/part-9.parquet", "_SUCCESS"):
         (tmp_path / name).write_text("half a file")
-    assert sorted(row["id"] for row in read_rows(tmp_path) if not isinstance(row, CaseError)) == list("01234")
+    assert sorted(row["id"] for row in CaseFile(tmp_path).rows() if not isinstance(row, CaseError)) == list(
+        "01234"
+    )
     assert CaseFile(tmp_path).count() == 5
 
 
@@ -83,7 +85,7 @@ def test_folder_of_verdicts_is_read_in_the_order_in_which_it_was_written(tmp_pat
         os.utime(tmp_path / f"{newest}.parquet", ns=(10**18, 10**18))
         verdicts = [verdict for verdict in read_verdicts(tmp_path) if isinstance(verdict, Verdict)]
         assert [verdict.case_id for verdict in verdicts] == expected
-    names = [row["id"] for row in read_rows(tmp_path) if not isinstance(row, CaseError)]
+    names = [row["id"] for row in CaseFile(tmp_path).rows() if not isinstance(row, CaseError)]
     assert names == ["a", "c", "day=1/b", "z"]  # cases are numbered by name
 
 
@@ -91,7 +93,7 @@ def test_folder_of_verdicts_is_read_in_the_order_in_which_it_was_written(tmp_pat
 def test_file_that_is_not_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "cases.parquet"
     path.write_bytes(content)
-    for read_file in (read_rows, read_verdicts):
+    for read_file in (lambda path: CaseFile(path).rows(), read_verdicts):
         with pytest.raises(CaseError, match="is not a Parquet file"):
             next(read_file(path))
     with pytest.raises(CaseError, match="is not a Parquet file"):
@@ -103,7 +105,7 @@ def test_damaged_file_is_reported(tmp_path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:4] + bytes(196) + content[200:])
     with pytest.raises((CaseError, OSError)):
-        list(read_rows(path))
+        list(CaseFile(path).rows())
 
 
 def run_on(command: Invoke, *arguments: str, model: Any = None) -> Any:

@@ -19,7 +19,7 @@ from scripted_model import ScriptedModel
 from groundjudge import load, run
 from groundjudge.errors import CaseError
 from groundjudge.runs.arrow import add_keys, judge_batches
-from groundjudge.runs.rows import CaseFile, FileFormat, read_rows
+from groundjudge.runs.rows import CaseFile, FileFormat
 
 pq: Any = import_module("pyarrow.parquet")
 
@@ -31,7 +31,7 @@ def rows_of(folder: Path, name: str, content: str | bytes) -> list[Any]:
     """The rows of a file with that content: mappings and error messages."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [_content(row) for row in read_rows(path)]
+    return [_content(row) for row in CaseFile(path).rows()]
 
 
 def _content(row: Mapping[str, Any] | CaseError) -> object:
@@ -78,7 +78,7 @@ def test_words_for_missing_values_can_be_kept(tmp_path: Path) -> None:
         {"id": "1", "query": "null", "response": "None"},
         {"id": "2", "query": "", "response": "#N/A"},
     ]
-    assert list(read_rows(path, keep_words=True)) == rows
+    assert list(CaseFile(path, keep_words=True).rows()) == rows
     assert list(CaseFile(path, keep_words=True)) == rows
 
 
@@ -230,7 +230,7 @@ CONTENTS: Mapping[FileFormat, bytes] = {
 def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format: FileFormat) -> None:
     path = tmp_path / f"rows.{suffix}"
     path.write_bytes(CONTENTS[file_format])
-    assert list(read_rows(path, file_format)) == [{"query": "q", "response": "r"}]
+    assert list(CaseFile(path, file_format).rows()) == [{"query": "q", "response": "r"}]
     assert CaseFile(path, file_format=file_format).count() == 1
 
 
@@ -294,10 +294,10 @@ def test_the_rows_in_an_object_are_those_of_its_only_array_or_of_the_named_one(
     file = tmp_path / "rows.json"
     file.write_text(json.dumps(data))
     if isinstance(expected, list):
-        assert list(read_rows(file, rows=path)) == expected
+        assert list(CaseFile(file, array=path).rows()) == expected
         return
     with pytest.raises(CaseError, match="unreadable_file") as raised:
-        list(read_rows(file, rows=path))
+        list(CaseFile(file, array=path).rows())
     assert expected in raised.value.message
 
 
@@ -330,7 +330,7 @@ SIDES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
 def test_a_side_that_only_looks_like_an_object_is_an_error_of_its_row(tmp_path: Path, outputs: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"inputs": '{"q": "When?"}', "outputs": outputs}))
-    (error,) = read_rows(path)
+    (error,) = CaseFile(path).rows()
     assert isinstance(error, CaseError)
     assert (error.code, error.subject, "not JSON" in error.message) == ("field_unreadable", "outputs", True)
 
@@ -340,7 +340,7 @@ def test_an_ambiguous_path_is_an_error_of_its_row(tmp_path: Path) -> None:
     cell = '{"c": ["We open at 9."]}'
     rows = [{"cell": cell}, {"cell": cell, "cell.c": "other"}, {"cell": cell, "cell.c": " "}]
     path.write_text("\n".join(map(json.dumps, rows)))
-    first, second, third = read_rows(path, fields={"context": "cell.c"})
+    first, second, third = CaseFile(path, fields={"context": "cell.c"}).rows()
     assert isinstance(second, CaseError)
     assert second.code == "bad_path"
     for row in (first, third):
@@ -352,7 +352,7 @@ def test_a_path_into_broken_json_says_so(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"cell": "{'c': ['We open at 9.']}"}))
     with pytest.raises(CaseError, match="what is at cell is not JSON, but cut off or as Python writes it"):
-        list(read_rows(path, fields={"context": "cell.c"}))
+        list(CaseFile(path, fields={"context": "cell.c"}).rows())
 
 
 @pytest.mark.parametrize(("row", "changes"), SIDES.values(), ids=SIDES)
@@ -365,9 +365,9 @@ def test_inputs_and_outputs_that_are_json_objects_in_strings_are_these_objects(
     if name == "rows.csv":
         with path.open("w", newline="") as file:
             csv.writer(file).writerows([[*row], [*row.values()]])
-    assert list(read_rows(path)) == [{**row, **changes}]
+    assert list(CaseFile(path).rows()) == [{**row, **changes}]
     if changes:
-        (read_row,) = read_rows(path, fields={"query": "inputs.q"})
+        (read_row,) = CaseFile(path, fields={"query": "inputs.q"}).rows()
         assert not isinstance(read_row, CaseError)
         assert read_row["query"] == "When?"
 
@@ -375,7 +375,7 @@ def test_inputs_and_outputs_that_are_json_objects_in_strings_are_these_objects(
 def test_rows_are_named_in_json_only(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("{}")
     with pytest.raises(CaseError, match="`rows` names an array in a JSON file, but this is read as jsonl"):
-        list(read_rows(tmp_path / "rows.jsonl", rows="results"))
+        list(CaseFile(tmp_path / "rows.jsonl", array="results").rows())
 
 
 @pytest.mark.parametrize("file_format", CONTENTS)
@@ -416,7 +416,7 @@ def test_what_holds_no_text_is_refused_with_the_remedy(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(CaseError, match="unreadable_file") as raised:
-        list(read_rows(tmp_path / name, encoding=encoding))
+        list(CaseFile(tmp_path / name, encoding=encoding).rows())
     assert f"{tmp_path / name} " in raised.value.message
     assert fault in raised.value.message
 
@@ -454,14 +454,14 @@ def test_names_of_columns_are_compared_without_case(tmp_path: Path, spell: Calla
 def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n' * 100_000)
-    rows = read_rows(path)
+    rows = CaseFile(path).rows()
     assert next(rows) == {"a": 1}
     rows.close()  # an unclosed file would cause a warning, which fails the test
 
 
 def test_missing_file_raises(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        next(read_rows(tmp_path / "none.jsonl"))
+        next(CaseFile(tmp_path / "none.jsonl").rows())
 
 
 @pytest.mark.parametrize(

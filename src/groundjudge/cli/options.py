@@ -17,7 +17,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.rubric.load import names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.rows import CaseFile, FileFormat, FileRow, read_rows
+from groundjudge.runs.rows import CaseFile, FileFormat, FileRow
 from groundjudge.runs.run import CONCURRENCY
 from groundjudge.text.patterns import compile_when_used
 
@@ -160,31 +160,26 @@ class RowOptions:
             fail(f"--fields: {error.message}")
 
     def case_file(
-        self, cases: str, judges: Iterable[AnyJudge], kept_ids: Iterable[str] | None = None
+        self,
+        cases: str,
+        judges: Iterable[AnyJudge | Rubric] | None = None,
+        kept_ids: Iterable[str] | None = None,
     ) -> CaseFile:
-        """Make the file of cases for the judges; rows with these ids are kept."""
+        """Make the file of cases for the judges, see `field_paths`; rows with these ids are kept."""
         return CaseFile(
             cases,
-            frozenset(kept_ids or ()),
             self.file_format,
             self.field_paths(judges),
             self.encoding,
             self.limit,
             array=self.rows,
             keep_words=self.keep_words,
+            kept_ids=frozenset(kept_ids or ()),
         )
 
     def read(self, path: str, judges: Iterable[AnyJudge | Rubric] | None = None) -> Iterator[FileRow]:
         """Read the rows of a file as the options say; `judges` as for `field_paths`."""
-        return read_rows(
-            path,
-            self.file_format,
-            self.field_paths(judges),
-            self.encoding,
-            self.limit,
-            rows=self.rows,
-            keep_words=self.keep_words,
-        )
+        return self.case_file(path, judges).rows()
 
 
 @dataclass(frozen=True)

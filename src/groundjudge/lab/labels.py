@@ -22,7 +22,7 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import latest_verdicts
-from groundjudge.runs.rows import FileRow, read_rows
+from groundjudge.runs.rows import CaseFile, FileRow
 from groundjudge.runs.run import case_of, id_of
 from groundjudge.scale import fold_label
 from groundjudge.verdict import Verdict
@@ -246,7 +246,7 @@ def read_labels(
         path: JSON Lines, or a .csv, .tsv, .json or .parquet file.
         key: the field of a row, or of its `metadata`, that contains the label.
         group: the field that contains the group (see `Labels`), if there are groups.
-        rows: the rows of the file, if not read by `read_rows(path)`.
+        rows: the rows of the file, if not read by `CaseFile(path).rows()`.
 
     Raises:
         OSError: the file cannot be opened or read.
@@ -261,7 +261,7 @@ def read_labels(
     context_counts: Counter[int] = Counter()
     n_without_id = 0
     faults: list[LabelError] = []
-    file_rows = read_rows(path) if rows is None else rows
+    file_rows = CaseFile(path).rows() if rows is None else rows
     for number, row in enumerate(file_rows, 1):
         if isinstance(row, CaseError):
             faults.append(LabelError("unreadable_label", row.message, str(path)))

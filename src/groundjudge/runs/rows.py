@@ -74,17 +74,24 @@ ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "#N/A", "NULL", "null", "None",
 """What exports write for a missing value; with `keep_words` they are words."""
 
 
-def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
-    path: str | Path,
-    file_format: FileFormat | None = None,
-    fields: FieldPaths | None = None,
-    encoding: str | None = None,
-    limit: int | None = None,
-    *,
-    rows: str | None = None,
-    keep_words: bool = False,
-) -> Generator[FileRow, None, None]:
-    """Read the rows of a file; "-" is stdin. A file whose name ends in ".gz" is decompressed.
+def can_read_again(path: str | Path) -> bool:
+    """Return whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
+    return Path(path).is_file() or Path(path).is_dir()
+
+
+def format_of(path: str | Path) -> FileFormat:
+    """Return the format of a file by its name, ignoring ".gz"; a folder contains Parquet files."""
+    if Path(path).is_dir():
+        return "parquet"
+    name = Path(path).name.casefold().removesuffix(GZIP)
+    return FORMATS.get(Path(name).suffix, "jsonl")
+
+
+@dataclass
+class CaseFile:
+    """The rows of a file on their way to the judges: counted, and some of them kept.
+
+    "-" is stdin. A file whose name ends in ".gz" is decompressed.
 
     "jsonl", JSON Lines: one JSON object per line, in UTF-8; blank lines are skipped.
 
@@ -104,7 +111,7 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
     objects for the context, texts for answers and judges, messages (objects) for query, response and
     conversation.
 
-    Args:
+    Attributes:
         path: the file.
         file_format: its format. By default the suffix decides: .csv, .tsv, .json or .parquet (also for a
             folder); anything else, including stdin, is JSON Lines.
@@ -113,58 +120,11 @@ def read_rows(  # noqa: PLR0913  one per attribute of `CaseFile`
             before the first row. None: UTF-8, where an invalid line is only an error of that line; so it
             always is when "utf-8" comes from a pipe.
         limit: read no more rows than this; None: all.
-        rows: the dotted path to the array of rows in a JSON file, such as "results.results".
+        array: the dotted path to the array of rows in a JSON file, such as "results.results"; errors call it
+            `rows`, as the command line does.
         keep_words: whether "None", "null", "nan" and the like in a table cell are text: set it if they are
             answers.
-
-    Yields:
-        A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
-
-    Raises:
-        OSError: the file cannot be opened or read.
-        CaseError: `unreadable_file`: it should be a JSON array or Parquet and is not, or it is not in the
-            encoding. `unknown_encoding`: no encoding has that name. `bad_path`: no row has one of the paths
-            of `fields`. This is raised before the first row, or after the last one if the source can be read
-            only once.
-        ImportError: it is a Parquet file, and PyArrow is not installed.
-    """
-    return CaseFile(
-        path,
-        file_format=file_format,
-        fields=fields or {},
-        encoding=encoding,
-        limit=limit,
-        array=rows,
-        keep_words=keep_words,
-    ).rows()
-
-
-def can_read_again(path: str | Path) -> bool:
-    """Return whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
-    return Path(path).is_file() or Path(path).is_dir()
-
-
-def format_of(path: str | Path) -> FileFormat:
-    """Return the format of a file by its name, ignoring ".gz"; a folder contains Parquet files."""
-    if Path(path).is_dir():
-        return "parquet"
-    name = Path(path).name.casefold().removesuffix(GZIP)
-    return FORMATS.get(Path(name).suffix, "jsonl")
-
-
-@dataclass
-class CaseFile:
-    """The rows of a file on their way to the judges: counted, and some of them kept.
-
-    Attributes:
-        path: the file of cases.
         kept_ids: the ids of the rows to keep.
-        file_format: the file's format; None: by its suffix.
-        fields: fields that are elsewhere in a row, each with its path.
-        encoding: of its text, as for `read_rows`.
-        limit: how many rows are read; None: all.
-        array: the path to the array of rows in a JSON file; `rows` in `read_rows`.
-        keep_words: whether the words of `ABSENT` are text in a table, as for `read_rows`.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
         n_blank_contexts: how many have a context that contains nothing.
@@ -174,13 +134,13 @@ class CaseFile:
     """
 
     path: str | Path
-    kept_ids: frozenset[str] = frozenset()
     file_format: FileFormat | None = None
     fields: FieldPaths = field(default_factory=dict[str, str])
     encoding: str | None = None
     limit: int | None = None
     array: str | None = field(default=None, kw_only=True)
     keep_words: bool = field(default=False, kw_only=True)
+    kept_ids: frozenset[str] = field(default=frozenset(), kw_only=True)
     n_read: int = 0
     n_unreadable: int = 0
     n_blank_contexts: int = 0
@@ -205,7 +165,19 @@ class CaseFile:
             yield row
 
     def rows(self) -> Generator[FileRow, None, None]:
-        """Yield the rows without counting them; see `read_rows`."""
+        """Yield the rows without counting them.
+
+        Yields:
+            A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
+
+        Raises:
+            OSError: the file cannot be opened or read.
+            CaseError: `unreadable_file`: it should be a JSON array or Parquet and is not, or it is not in the
+                encoding. `unknown_encoding`: no encoding has that name. `bad_path`: no row has one of the
+                paths of `fields`. This is raised before the first row, or after the last one if the source
+                can be read only once.
+            ImportError: it is a Parquet file, and PyArrow is not installed.
+        """
         checked_fields = Fields.of(self.fields, None)
         if self.encoding is not None:
             self._check_encoding(self.encoding)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.options import UTF_8, KeepWords, complete_judge
-from groundjudge.runs.rows import FileRow, read_rows
+from groundjudge.runs.rows import CaseFile, FileRow
 
 LABELS_HELP = "A file with an id and a label in every row; it can be the file of cases."
 
@@ -73,7 +73,7 @@ class LabelsFileOptions:
 
     def read(self, path: str) -> Iterator[FileRow]:
         """Read the rows of a file as the options say."""
-        return read_rows(path, encoding=self.encoding, keep_words=self.keep_words)
+        return CaseFile(path, encoding=self.encoding, keep_words=self.keep_words).rows()
 
 
 OnlyJudges = Annotated[

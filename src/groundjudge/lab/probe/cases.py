@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import CaseFile
 from groundjudge.runs.run import Row, case_of
 
 FOLDER = Path(__file__).parent / "cases"
@@ -91,7 +91,7 @@ def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
     """
     files = sorted(FOLDER.glob("*.jsonl"), key=lambda file: (file.stem != rubric.name, file.stem))
     for file in files:
-        cases = labelled_cases(read_rows(file))
+        cases = labelled_cases(CaseFile(file).rows())
         if not any(rubric.prompt.missing(labelled_case.case) for labelled_case in cases):
             return cases
     required = ", ".join(prompt_input.name for prompt_input in rubric.inputs if prompt_input.required)
