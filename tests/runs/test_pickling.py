@@ -135,7 +135,7 @@ HOLDERS: dict[str, tuple[Callable[[], Model], str]] = {
     "key": (lambda: OpenAIModel("m", api_key="sk-secret"), "with an api_key: pass its name"),
     "password": (
         lambda: OpenAIModel("m", base_url="https://me:secret@host/v1"),
-        "with a password in its base_url: pass its name",
+        "with a password or a query in its base_url: pass its name",
     ),
     "chat model": (
         lambda: LibraryModel(FAKE),

@@ -13,7 +13,7 @@ from groundjudge.models.function import FunctionModel
 from groundjudge.models.library import LibraryModel, has_methods
 from groundjudge.models.redaction import RedactedError
 from groundjudge.models.redirects import chat_model_without_redirects
-from groundjudge.models.secret_values import secrets_in_url
+from groundjudge.models.secret_values import url_secrets
 from groundjudge.rubric.model import Model, innermost
 from groundjudge.rubric.options import COUNT, Option, is_deadline
 from groundjudge.rubric.rubric import Request
@@ -221,7 +221,7 @@ def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) ->
         ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it cannot
             create the model, for instance because a key is missing.
     """
-    secrets: tuple[str, ...] = (*secrets_in_url(options.get("base_url") or ""),)
+    secrets: tuple[str, ...] = (*url_secrets(options.get("base_url") or ""),)
     if options.get("api_key"):
         secrets += (options["api_key"],)
     try:

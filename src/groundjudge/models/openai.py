@@ -54,7 +54,6 @@ from groundjudge.models.secret_values import (
     MIN_SECRET,
     environment_keys,
     header_secrets,
-    secrets_in_url,
     url_secrets,
 )
 from groundjudge.models.transport import ProxyError, Response, StatusError, Transport
@@ -243,8 +242,8 @@ class EndpointModel:
             raise not_pickled(self.name, "a client")
         if self._api_key:
             raise not_pickled(self.name, "an api_key")
-        if secrets_in_url(self._base_url or ""):
-            raise not_pickled(self.name, "a password in its base_url")
+        if url_secrets(self._base_url or ""):
+            raise not_pickled(self.name, "a password or a query in its base_url")
         return partial(type(self), self.name, base_url=self._base_url, **self._options), ()
 
     @property

@@ -63,11 +63,6 @@ def hide_patterns(text: str) -> str:
     return text
 
 
-def has_secret_pattern(text: str) -> bool:
-    """Whether something in a text looks like a secret: "sk-abcdef", "password=..."."""
-    return hide_patterns(text) != text
-
-
 def header_secrets(client: Any) -> set[str]:  # noqa: ANN401  of openai or anthropic, sync or async
     """Return the headers that a client sends because of its settings, and that a bare client does not."""
     secrets = set[str]()
@@ -85,25 +80,19 @@ def header_secrets(client: Any) -> set[str]:  # noqa: ANN401  of openai or anthr
 
 
 def url_secrets(url: str) -> set[str]:
-    """Return the secrets in an endpoint's URL: user, password, and all long values of the query."""
-    secrets = secrets_in_url(url)
-    for parameter in url.partition("?")[2].split("&"):
-        name, _, value = parameter.partition("=")
-        for form in (value, unquote(value)):
-            if name != API_VERSION and len(form) >= MIN_VALUE:
-                secrets.add(form)
-    return secrets
+    """Return the user, the password, the keys and all long values of the query in a URL, also decoded.
 
-
-def secrets_in_url(url: str) -> set[str]:
-    """Return the user, the password and the keys in a URL, also as they are before percent-encoding."""
+    A text that contains URLs, such as the value of a variable, has the secrets of all of them.
+    """
     secrets = set[str]()
     for user_and_password in re.findall(r"://(\S*)@", url):
         secrets.add(user_and_password)
         secrets.update(user_and_password.split(":", 1))
-    for parameter in re.split(r"(?=[?&])", url)[1:]:
-        if has_secret_pattern(parameter):
-            secrets.add(parameter.partition("=")[2])
+    for parameter in re.split("[?&]", url)[1:]:
+        name, _, value = parameter.partition("=")
+        least = MIN_SECRET if SECRET_NAME.search(name) else MIN_VALUE
+        if name != API_VERSION and len(value) >= least:
+            secrets.add(value)
     for secret in [*secrets]:
         secrets.add(unquote(secret))
     return {secret for secret in secrets if len(secret) >= MIN_SECRET}
@@ -114,7 +103,7 @@ def environment_secrets() -> set[str]:
     secrets = set[str]()
     for name, value in os.environ.items():
         if "://" in value:
-            secrets.update(secrets_in_url(value))
+            secrets.update(url_secrets(value))
             continue
         has_name = SECRET_NAME.search(name) and len(value) >= MIN_SECRET
         # GOOGLE_APPLICATION_CREDENTIALS is the path of a file, and a key can be too long for a Path.
