@@ -120,14 +120,11 @@ class LibraryModel:
     @property
     def name(self) -> str:
         """The name of the llm's model, as DeepEval or LangChain report it, or else of its class."""
-        names: list[object] = []  # the most precise first
-        if hasattr(self.llm, "get_model_name"):  # DeepEval's
-            names.append(self.llm.get_model_name())
-        names.append(getattr(self.llm, "model_name", None))
-        names.append(getattr(self.llm, "model", None))
-        if hasattr(self.llm, "get_name"):  # that of LangChain's runnables, which is their class's
-            names.append(self.llm.get_name())
-        for name in names:
+        # The most precise first; the last is that of LangChain's runnables, which is their class's.
+        for attribute in ("get_model_name", "model_name", "model", "get_name"):
+            name = getattr(self.llm, attribute, None)
+            if attribute.startswith("get_") and name is not None:
+                name = name()
             if isinstance(name, str) and name:  # `model` may be an object
                 return name
         return type(self.llm).__name__

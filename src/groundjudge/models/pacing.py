@@ -74,8 +74,8 @@ OnOutage: TypeAlias = Callable[[str], object]
 log = logging.getLogger("groundjudge")
 
 
-def wait_before(retry: int, retry_after: float | None) -> float | None:
-    """Return the seconds to wait before a retry, or None if the endpoint asks for more than MAX_WAIT.
+def wait_before(retry: int, retry_after: float | None) -> float:
+    """Return the seconds to wait before a retry.
 
     The wait is never shorter than the endpoint asks for. Up to a quarter is added at random, so that requests
     that were rejected together don't all come back together.
@@ -87,8 +87,6 @@ def wait_before(retry: int, retry_after: float | None) -> float | None:
     wait = retry_after
     if not wait:  # an endpoint that asks for no wait gets the usual one
         wait = min(FIRST_WAIT * 2**retry, MAX_BACKOFF)
-    if wait > MAX_WAIT:
-        return None
     return random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
 
 
@@ -105,10 +103,9 @@ async def wait_or_raise(error: ModelError, retries: int, most: int, *, paced: bo
         raise error
     if paced and error.code == "rate_limited":
         raise error
-    wait = wait_before(retries, error.retry_after)
-    if wait is None:
+    if error.retry_after is not None and error.retry_after > MAX_WAIT:
         raise error
-    await asyncio.sleep(wait)
+    await asyncio.sleep(wait_before(retries, error.retry_after))
 
 
 class Pace:
