@@ -93,9 +93,9 @@ def test_folder_of_verdicts_is_read_in_the_order_in_which_it_was_written(tmp_pat
 def test_file_that_is_not_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "cases.parquet"
     path.write_bytes(content)
-    for read_file in (lambda path: CaseFile(path).rows(), read_verdicts):
+    for rows in (CaseFile(path).rows(), read_verdicts(path)):
         with pytest.raises(CaseError, match="is not a Parquet file"):
-            next(read_file(path))
+            next(rows)
     with pytest.raises(CaseError, match="is not a Parquet file"):
         CaseFile(path).count()
 

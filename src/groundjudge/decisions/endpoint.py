@@ -111,7 +111,7 @@ class DecisionModel(EndpointModel):
             reply = replace(reply, model=f"{form}:{reply.model}")
         return without_echo(reply, request, self.secrets)
 
-    def read(self, answer: object) -> Reply | None:
+    def read_answer(self, answer: object) -> Reply | None:
         """Return the reply in the response of an endpoint; None if it has no answers."""
         if not isinstance(answer, bytes):
             return None

@@ -264,7 +264,7 @@ class EndpointModel:
         """
         raise NotImplementedError
 
-    def read(self, answer: object) -> Reply | None:
+    def read_answer(self, answer: object) -> Reply | None:
         """Return the reply in what an endpoint or a caller's client returned; None without one."""
         raise NotImplementedError
 
@@ -371,7 +371,7 @@ class EndpointModel:
         """Return the reply in the response; without one, raise an error with what was answered instead."""
         response = answer if isinstance(answer, Response) else None
         content = answer if response is None else response.content
-        reply = self.read(content)
+        reply = self.read_answer(content)
         if reply is not None:
             return reply
         body = parse_body(content)
@@ -578,7 +578,7 @@ class OpenAIModel(EndpointModel):
             with model_errors(self.name, f"{self.who}: ", secrets, self.api.remedies):
                 yield client
 
-    def read(self, answer: object) -> Reply | None:
+    def read_answer(self, answer: object) -> Reply | None:
         """Return the reply in what was answered; None if there is none."""
         body = parse_body(answer)
         reply = completion_of(body)
