@@ -246,6 +246,11 @@ ARRAYS: dict[str, tuple[object, str | None, list[object] | str]] = {
         None,
         "name it with `rows`, which can be runs, examples",
     ),
+    "beside others without a response": (
+        {"prompts": [{"raw": "p"}], "results": {"results": [{"response": "r"}]}},
+        None,
+        [{"response": "r"}],
+    ),
     "named": ({"results": [A], "prompts": [B]}, "prompts", [B]),
     "named by a path": ({"results": {"results": [A]}, "prompts": [B]}, "results.results", [A]),
     "named by the number of an item": ({"runs": [{"rows": [A]}, {"rows": [B]}]}, "runs.1.rows", [B]),

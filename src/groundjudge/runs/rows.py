@@ -412,7 +412,7 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
     Args:
         text: the JSON.
         name: what errors call the file.
-        path: where in the object the array is; None: the only array.
+        path: where in the object the array is; None: the only array, or the only one with responses.
 
     Raises:
         CaseError: `unreadable_file`, if it is something else, or has several arrays and no path is given.
@@ -445,8 +445,11 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
             if is_list(rows):
                 return rows
             fault = f"there is no array at {path}, which `rows` names"
-        elif len(arrays) == 1 and not find_keys(data, *ALIASES, "messages"):
-            return next(iter(arrays.values()))
+        # Rows have responses, unlike the prompts and tests that an export has next to them.
+        with_responses = [array for array in arrays.values() if any(map(_has_response, array))]
+        candidates = with_responses or list(arrays.values())
+        if path is None and len(candidates) == 1 and not find_keys(data, *ALIASES, "messages"):
+            return candidates[0]
     if arrays:
         remedy = f"if an array in it contains the rows, name it with `rows`, which can be {name_list(arrays)}"
     raise CaseError("unreadable_file", f"{name}: {fault}: {remedy}", "rows")
@@ -460,6 +463,10 @@ def _find_arrays(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield from _find_arrays(value, f"{path}.")
         elif is_list(value) and any(is_mapping(entry) for entry in value):
             yield path, value
+
+
+def _has_response(row: object) -> bool:
+    return is_mapping(row) and ("outputs" in row or bool(find_keys(row, "response")))
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
