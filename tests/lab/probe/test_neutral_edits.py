@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from groundjudge import Case, load_rubric, names
 from groundjudge.lab.probe.cases import built_in_cases
 from groundjudge.lab.probe.edit import suitable_edits
 from groundjudge.lab.probe.neutral_edits import EDITS
-from groundjudge.text.numbers import numbers
 
 ENGLISH = Case(
     query="When?", context=["It opens at 9.", "It is free."], response="It opens at 9. It is free."
@@ -71,8 +72,8 @@ def test_each_right_case_of_the_library_has_its_query_in_another_language(name: 
 @pytest.mark.parametrize("name", names())
 def test_numbers_of_the_response_stay(name: str) -> None:
     for labelled in built_in_cases(load_rubric(name)):
-        numbers_before = sorted(numbers(labelled.case.response_text))
+        numbers_before = sorted(re.findall(r"\d+", labelled.case.response_text))
         for edit, apply in suitable_edits(EDITS, load_rubric(name)).items():
             edited_case = apply(labelled.case)
             if edited_case is not None:
-                assert sorted(numbers(edited_case.response_text)) == numbers_before, edit
+                assert sorted(re.findall(r"\d+", edited_case.response_text)) == numbers_before, edit

@@ -59,10 +59,10 @@ def test_each_case_is_judged_twice_unchanged_in_calls_that_no_cache_takes_for_on
 
 def test_skipped_edits_are_counted() -> None:
     planned = plan_of(RUBRIC, ROWS)
-    assert planned.skipped["faults", "roles_exchanged"] == 2
+    assert planned.skipped["faults", "name"] == 2
     assert planned.skipped["faults", "number"] == 0
     assert planned.skipped["neutral_edits", "documents_reversed"] == 2
-    assert not [trial for trial in planned.trials if trial.edit == "roles_exchanged"]
+    assert not [trial for trial in planned.trials if trial.edit == "name"]
 
 
 def test_case_that_is_judged_wrong_unchanged_is_unfit() -> None:
@@ -275,7 +275,7 @@ def test_judge_gets_the_cases_that_have_its_inputs_or_needs_cases_of_its_own() -
 
 
 def test_model_that_always_errs_is_an_error_with_its_message() -> None:
-    with pytest.raises(ProbeError, match=r"no_verdict.*none of 44 judgings gave .*no such parameter"):
+    with pytest.raises(ProbeError, match=r"no_verdict.*none of 41 judgings gave .*no such parameter"):
         probe_model(Failing("m", lambda _: True))
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case, Message
 from groundjudge.case.shapes import text_of
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.text.numbers import numbers
 from groundjudge.text.patterns import compile_when_used
-from groundjudge.text.words import words
 
 # Edits a case; None if the edit does not apply, or might not do what it claims.
 Function: TypeAlias = Callable[[Case], Case | None]
@@ -23,8 +21,9 @@ TEXTS = Path(__file__).with_name("texts.json")
 
 CHINESE = compile_when_used("[\u4e00-\u9fff]")
 
-# Texts whose content words are kept: each sentence of a response is compared with one source.
-MAX_KEPT = 32
+# What texts are compared by: numbers, characters of Chinese, and the first letters of longer words, which
+# stay the same in most forms of a word.
+TERM = compile_when_used("[0-9]+|[\u4e00-\u9fff]|\\b[^\\W\\d_]{4}")
 
 
 class Edit(NamedTuple):
@@ -128,29 +127,26 @@ def with_unrelated_sentence(name: str, case: Case) -> Case | None:
 
 
 def unrelated_text(name: str, case: Case) -> str | None:
-    """Return the first text with a name that shares no number, and hardly any content word, with a case."""
-    case_text = all_text(case)
-    case_words = _content_words(case_text)
-    case_numbers = set(numbers(case_text))
+    """Return the first text with a name that shares no number, and hardly any word, with a case."""
+    case_terms = _terms(all_text(case))
     for text in texts_of(name, case):
-        text_words = _content_words(text)
-        common = text_words & case_words
-        if len(common) <= len(text_words) // 5 and case_numbers.isdisjoint(numbers(text)):
+        text_terms = _terms(text)
+        common = text_terms & case_terms
+        if len(common) <= len(text_terms) // 5 and not any(map(str.isdigit, common)):
             return text
     return None
 
 
 def stated_share(text: str, source: str) -> float:
-    """Return the share of a text's content words that a source has."""
-    text_words = _content_words(text)
-    if not text_words:
+    """Return the share of a text's terms that a source has."""
+    text_terms = _terms(text)
+    if not text_terms:
         return 0.0
-    return len(text_words & _content_words(source)) / len(text_words)
+    return len(text_terms & _terms(source)) / len(text_terms)
 
 
-@lru_cache(MAX_KEPT)
-def _content_words(text: str) -> frozenset[str]:
-    return frozenset(word.key for word in words(text) if word.kind == "content")
+def _terms(text: str) -> set[str]:
+    return set(TERM.findall(text.casefold()))
 
 
 def _with_text(
