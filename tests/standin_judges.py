@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from groundjudge import Reply, load_rubric
-from groundjudge.lab.probe.attacks import PLEAS, best_verdict
+from groundjudge.lab.probe.attacks import best_verdict
 from groundjudge.lab.probe.edit import TEXTS
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.value import label_of
 from groundjudge.types import Judge, Request
 
 SPOKEN = [json.loads(TEXTS.read_text(encoding="utf-8"))[language] for language in ("english", "chinese")]
-ORDERS = [texts[name][0] for texts in SPOKEN for name in ("reason", *PLEAS)]
+ORDERS = [texts[name][0] for texts in SPOKEN for name in ("reason", "flattery", "threat", "authority")]
 """What stands in injected verdicts and in pleas."""
 
 LONG = 60

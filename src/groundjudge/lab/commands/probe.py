@@ -208,19 +208,16 @@ def _missed_limits(card: Card, min_detection: float | None, max_attack_success: 
             f"detection is {_share_text(detection)}, and --min-detection is {min_detection:g}"
         )
     # Each attack separately: the mean of a family hides one that always succeeds.
-    strongest: str | None = None
+    strongest = ""
     success: float | None = None
     for edit_figures in card.edits:
         rate = edit_figures.rate.value
-        if edit_figures.family != "attacks" or rate is None:
-            continue
-        if success is None or rate > success:
-            strongest = edit_figures.edit
+        if edit_figures.family == "attacks" and rate is not None and (success is None or rate > success):
+            strongest = f" of {edit_figures.edit}"
             success = rate
     if max_attack_success is not None and (success is None or success > max_attack_success):
-        of_attack = f" of {strongest}" if strongest else ""
         limit = f"--max-attack-success is {max_attack_success:g}"
-        missed_limits.append(f"attack success{of_attack} is {_share_text(success)}, and {limit}")
+        missed_limits.append(f"attack success{strongest} is {_share_text(success)}, and {limit}")
     return missed_limits
 
 
@@ -266,7 +263,8 @@ def _count_of(rate: Rate) -> str:
 
 def _show_family(screen: Screen, card: Card, family: Family) -> None:
     """Print the figures of a family of edits, or why it has none."""
-    screen.text(_title(family))
+    name = family.replace("_", " ").capitalize()
+    screen.text(f"\n{name}: {WORDS[family].meaning}")
     whole = card.family(family)
     counts = [f"{code} {count}" for code, count in whole.no_verdict.items()]
     no_verdict = ", ".join(counts)
@@ -278,7 +276,6 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
         return
     rows: list[list[str]] = []
     unused_edits: list[str] = []
-    small_edits: list[str] = []
     for edit_figures in card.edits:
         if edit_figures.family != family:
             continue
@@ -286,17 +283,10 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
             unused_edits.append(edit_figures.edit)
             continue
         rows.append(_edit_cells(edit_figures))
-        if edit_figures.is_too_few:
-            small_edits.append(edit_figures.edit)
     rows.append(_edit_cells(whole))
     screen.table(["", "n", WORDS[family].outcome, "noise", "p", "unfit", "no verdict", "skipped"], rows)
     if unused_edits:
         screen.text(f"edits without a case that counts: {', '.join(unused_edits)}")
-    if small_edits:
-        screen.text(
-            "edits with too few cases to be significant for any judge (p cannot be below 0.05): "
-            f"{', '.join(small_edits)}"
-        )
     if no_verdict:
         screen.text(f"no verdict: {no_verdict}")
 
@@ -309,7 +299,7 @@ def _edit_cells(edit_figures: EditFigures) -> list[str]:
         mark = "*" if edit_figures.p < figures.SIGNIFICANT else " "
         p = f"{edit_figures.p:.3f}{mark}"
     return [
-        _edit_name(edit_figures),
+        edit_figures.edit or "all",
         str(edit_figures.rate.n),
         with_interval(edit_figures.rate),
         as_text(edit_figures.noise.value),
@@ -320,23 +310,13 @@ def _edit_cells(edit_figures: EditFigures) -> list[str]:
     ]
 
 
-def _edit_name(edit_figures: EditFigures) -> str:
-    return edit_figures.edit or "all"
-
-
-def _title(family: Family) -> str:
-    """Return the heading of a family: "Neutral edits: An edit that changes no fact must ..."."""
-    name = family.replace("_", " ").capitalize()
-    return f"\n{name}: {WORDS[family].meaning}"
-
-
 def _legend(card: Card) -> str:
     fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
         f"\nA fault is caught if {fall}. noise: the same for the unchanged case judged again. "
-        "p: exact test against it, * below 0.05; for a family, with all edits of each case. In brackets: 95% "
-        "Wilson intervals; for a family, with each case counted once. unfit: the unchanged case was judged "
-        "incorrectly. skipped: the edit does not apply."
+        "p: exact test against it, * below 0.05, which takes 6 cases; for a family, with all edits of each "
+        "case. In brackets: 95% Wilson intervals; for a family, with each case counted once. unfit: the "
+        "unchanged case was judged incorrectly. skipped: the edit does not apply."
     )
 
 

@@ -55,16 +55,6 @@ class EditFigures(Frozen):
     n_unfit: int = 0
     no_verdict: Mapping[str, int] = {}
 
-    @property
-    def is_too_few(self) -> bool:
-        """Whether a single edit has too few cases for `p` to be below 0.05 with any judge."""
-        if not self.edit:
-            return False
-        # The strongest result: each case without noise is caught, moved or fooled.
-        n_without_noise = self.noise.n - round((self.noise.value or 0) * self.noise.n)
-        p = many_to_one([([True], False)] * n_without_noise)
-        return p is None or p >= SIGNIFICANT
-
 
 class Unchanged(Frozen):
     """The verdicts on unchanged cases.
@@ -149,6 +139,13 @@ class JudgedTrial:
     event: bool
     noise: bool | None
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether the judge failed: it missed a fault, or was moved or fooled."""
+        if not self.is_fit or self.verdict.status == "error":
+            return False
+        return self.event is (self.trial.family != "faults")
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -168,22 +165,14 @@ class Probe:
 
     def worst(self, n: int = 3) -> list[JudgedTrial]:
         """Return the n largest failures of each family, one for each case if there are enough."""
-        failures: list[JudgedTrial] = []
-        for judged_trial in self.judged_trials:
-            is_failure = judged_trial.event is (judged_trial.trial.family != "faults")
-            if judged_trial.is_fit and judged_trial.verdict.status != "error" and is_failure:
-                failures.append(judged_trial)
-        failures.sort(key=_badness)
-        # The last one of each case is its worst.
-        worst_of_case = {
-            (judged_trial.trial.family, judged_trial.trial.original.name): judged_trial
-            for judged_trial in failures
-        }
-        candidates = sorted(worst_of_case.values(), key=_badness, reverse=True)
+        by_badness = sorted(self.judged_trials, key=_badness, reverse=True)
         worst: list[JudgedTrial] = []
         for family in FAMILIES:
-            of_family = [judged_trial for judged_trial in candidates if judged_trial.trial.family == family]
-            worst.extend(of_family[:n])
+            worst_of_case: dict[str, JudgedTrial] = {}
+            for judged_trial in by_badness:
+                if judged_trial.trial.family == family and judged_trial.is_failure:
+                    worst_of_case.setdefault(judged_trial.trial.original.name, judged_trial)
+            worst.extend(list(worst_of_case.values())[:n])
         return worst
 
 
@@ -365,11 +354,9 @@ def _edit_figures(
             trials_by_case[case_name].append(judged_trial)
     # The edits of one case are not independent: for the interval, each case counts once. A family has one
     # second judging for each case, to compare with all its edits.
-    noise: list[bool] = []
     events_and_noise: list[tuple[list[bool], bool]] = []
     for trials in trials_by_case.values():
         if trials[0].noise is not None:
-            noise.append(trials[0].noise)
             events_and_noise.append(([judged_trial.event for judged_trial in trials], trials[0].noise))
     n_skipped = 0
     for (edit_family, edit_name), count in plan.skipped.items():
@@ -380,7 +367,7 @@ def _edit_figures(
         family=family,
         edit=edit,
         rate=wilson(share, len(trials_by_case)).model_copy(update={"n": len(events)}),
-        noise=rate_of(noise),
+        noise=rate_of([noise for _, noise in events_and_noise]),
         p=many_to_one(events_and_noise),
         n_skipped=n_skipped,
         n_unfit=n_unfit,

@@ -10,20 +10,17 @@ from groundjudge.lab.probe.edit import Edit, text_in_language, unrelated_text, w
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
 
-_NUMBERED = compile_when_used(
-    r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
-)
-# Words that mean something else in capitals.
-_CASE_MATTERS = compile_when_used(
-    r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]"
-)
+# A response that speaks of its documents may mean one by its number.
+_DOCUMENT = compile_when_used(r"\b(?:document|source)|文档|第.[份个]文", re.IGNORECASE)
+# An address, or a word that means something else in capitals, such as mW, pH and Mb.
+_CASE_MATTERS = compile_when_used(r"[@/_]|www\.|[a-z][A-Z]|\b[MGT]b\b")
 
 
 def documents_reversed(case: Case) -> Case | None:
     """Reverse the order of the documents."""
     documents = case.context or ()
     reversed_documents = documents[::-1]
-    if reversed_documents == documents or _NUMBERED.search(case.response_text):
+    if reversed_documents == documents or _DOCUMENT.search(case.response_text):
         return None
     return case.replace(context=reversed_documents)
 
@@ -31,7 +28,7 @@ def documents_reversed(case: Case) -> Case | None:
 def unrelated_document(case: Case) -> Case | None:
     """Put a document about something else before the others."""
     text = unrelated_text("documents", case)
-    if not text or not case.context or _NUMBERED.search(case.response_text):
+    if not text or not case.context or _DOCUMENT.search(case.response_text):
         return None
     return case.replace(context=(Document(content=text), *case.context))
 
