@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -31,21 +30,21 @@ def entry_starts(text: str) -> list[int]:
     # Deeply nested JSON, or numbers of thousands of digits, have no entries that anyone could name.
     with suppress(ValueError, RecursionError):
         json.loads(text)  # the steps through it rely on valid JSON
-        return list(_starts_in(text, start, 1))
+        return _starts_in(text, start, 1)
     return []
 
 
-def _starts_in(text: str, start: int, depth: int, start_with_key: int | None = None) -> Iterator[int]:
-    """Find the entries of the list or mapping that begins at an index; the text is valid JSON.
+def _starts_in(text: str, start: int, depth: int) -> list[int]:
+    """Return where the entries begin of the list or mapping at an index; the text is valid JSON.
+
+    `{"cancelled": [[1], [2]]}` has the entries `"cancelled": [[1]` and `[2]`: the key says what the rows are.
 
     Args:
         text: the JSON.
         start: where the list or mapping begins.
         depth: how many lists and mappings it is in, itself included.
-        start_with_key: where its first entry begins, if that is before the list: with the key that leads to
-            it. `{"cancelled": [[1], [2]]}` has the entries `"cancelled": [[1]` and `[2]`: the key says what
-            the rows are.
     """
+    starts: list[int] = []
     is_mapping = text[start] == "{"
     position = _skip_blanks(text, start + 1)
     while text[position] not in "]}":
@@ -54,17 +53,15 @@ def _starts_in(text: str, start: int, depth: int, start_with_key: int | None = N
             _, position = DECODER.raw_decode(text, position)
             position = _skip_blanks(text, _skip_blanks(text, position) + 1)
         value, end = DECODER.raw_decode(text, position)
-        length = end - entry_start
-        if start_with_key is not None:
-            entry_start = start_with_key
-            start_with_key = None
-        if depth < MAX_DEPTH and _is_cut(value, length):
-            yield from _starts_in(text, position, depth + 1, entry_start)
-        else:
-            yield entry_start
+        rows: list[int] = []
+        if depth < MAX_DEPTH and _is_cut(value, end - entry_start):
+            rows = _starts_in(text, position, depth + 1)
+        # The first row begins with the key that leads to it.
+        starts += [entry_start, *rows[1:]]
         position = _skip_blanks(text, end)
         if text[position] == ",":
             position = _skip_blanks(text, position + 1)
+    return starts
 
 
 def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  any JSON

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from groundjudge.text.entries import entry_starts
@@ -62,7 +63,7 @@ _BOUNDARY = compile_when_used(
       | (?<={_MARK}) (?<!{_MARK}{{2}}) (?P<more> {_MARK}*+)
         (?P<closing> (?: {_CLOSING} | [«‹“] | [^\S\n] (?!{_OPENS_OR_CLOSES}[^\W_]) {_CLOSING} )*+ )
         (?: [^\S\n]? {_MARKER} )*+ (?P<space> \s++) (?= [^\w\n]{{0,9}} (?P<next_word> \w{{0,12}}) )
-      | (?<={_WIDE_MARK}) (?P<wide> {_WIDE_MARK}*+) (?P<wide_closing> {_CLOSING}*+)
+      | (?<={_WIDE_MARK}) {_WIDE_MARK}*+ (?P<wide_closing> {_CLOSING}*+)
         (?: [^\S\n]? {_MARKER} )*+ \s*+
     )
     """,
@@ -82,24 +83,23 @@ def sentences(text: str) -> list[Span]:
     """Return the sentences of a text, which contain all of it except the white space between them.
 
     Each has a letter or a digit: anything without belongs to the sentence before, and so do the citation
-    markers after it. A text without any is one sentence; a blank text has none.
+    markers after it, and the lines around code. A text without any is one sentence; a blank text has none.
     """
-    starts = entry_starts(text) or _piece_starts(text)
     plain = without_citations(text)
-    if _may_have_code(text):
-        plain = _FENCE.sub(_blank_language, plain)
+    if "```" in text or "~~~" in text:  # finding the lines takes a hundred times as long
+        plain = _FENCE.sub(_blank, plain)
     # What comes before the first sentence belongs to it.
     sentence_starts: list[int] = [0]
     has_letter = False
     piece_start = 0
-    for piece_end in [*starts, len(text)]:
+    for piece_end in [*(entry_starts(text) or _piece_starts(text)), len(text)]:
         if _LETTER_OR_DIGIT.search(plain, piece_start, piece_end):
             if has_letter:
                 sentence_starts.append(piece_start)
             has_letter = True
         piece_start = piece_end
     spans: list[Span] = []
-    for start, end in zip(sentence_starts, [*sentence_starts[1:], len(text)], strict=True):
+    for start, end in pairwise([*sentence_starts, len(text)]):
         sentence = text[start:end].strip()
         if sentence:
             first = text.index(sentence, start)  # only white space comes before it
@@ -111,33 +111,26 @@ def without_citations(text: str) -> str:
     """Return a text with spaces in place of its citation markers: [1], [2, 3], [^1] and 【1】."""
     if "[" not in text and "【" not in text:  # like most texts: it takes a tenth of the time
         return text
-    return _CITATION.sub(lambda citation: " " * len(citation[0]), text)
+    return _CITATION.sub(_blank, text)
 
 
-def _may_have_code(text: str) -> bool:
-    """Whether to look for the lines around code in a text, which takes a hundred times as long."""
-    return "```" in text or "~~~" in text
-
-
-def _blank_language(fence: re.Match[str]) -> str:
-    """Blank the language of code; more words after a fence say something."""
-    if len(fence["info"].split()) > 1:
-        return fence[0]
-    return " " * len(fence[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _piece_starts(text: str) -> list[int]:
     """Return where the pieces of a text begin: lines that are one sentence, and the sentences of prose."""
-    fences = _find_fences(text) if _may_have_code(text) else set[int]()
     starts: list[int] = []
     prose_start: int | None = None
     is_code = is_item = False
     for line in _LINE.finditer(text):
         start = line.start()
-        beginning = _ITEM_OR_ROW.match(line[0])
-        is_fence = start in fences
-        is_one = is_code or is_fence or beginning is not None
         content = line[0].lstrip(" \t>")
+        fence = _FENCE.match(text, start)
+        # Nothing stands behind the fence that ends code.
+        is_fence = fence is not None and (not is_code or not fence["info"].strip())
+        beginning = _ITEM_OR_ROW.match(line[0])
+        is_one = is_code or is_fence or beginning is not None
         if not is_one and (is_item or prose_start is not None):
             # A line that was wrapped goes on in small letters, or in an item further to the right.
             is_indented = is_item and line[0].startswith(("  ", "\t"))
@@ -158,27 +151,6 @@ def _piece_starts(text: str) -> list[int]:
     return starts
 
 
-def _find_fences(text: str) -> set[int]:
-    """Return where the fence lines of code begin; code without a closing line goes on to the end of the text.
-
-    A line with several words begins code only if another one ends it: "``` It is free." may be all there is.
-    """
-    fences = list(_FENCE.finditer(text))
-    last_end = max((fence.start() for fence in fences if not fence["info"].strip()), default=0)
-    starts: set[int] = set()
-    is_code = False
-    for fence in fences:
-        n_words = len(fence["info"].split())
-        if is_code:
-            is_fence = n_words == 0
-        else:
-            is_fence = n_words <= 1 or fence.start() < last_end
-        if is_fence:
-            starts.add(fence.start())
-            is_code = not is_code
-    return starts
-
-
 def _prose_starts(text: str, start: int, end: int) -> Iterator[int]:
     """Yield where the sentences of prose begin, except the first one."""
     for boundary in _BOUNDARY.finditer(text, start, end):
@@ -192,15 +164,15 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
     The marks of "It ran. We left", "Really? yes" and "走。去" do; those of "see p. 3", "Wait... what" and
     "'Why?' he asked" do not.
     """
-    # All at once: one after the other takes twice as long.
-    first, more, closing, space, next_word, wide = boundary.group(
-        "first", "more", "closing", "space", "next_word", "wide"
-    )
+    # All at once: one after the other takes several times as long.
+    first, more, closing, space, next_word, wide_closing = boundary.groups()
     if first == "`":  # code in a line, all of which was matched: `a. B`
         return False
-    if wide is not None:
-        return _ends_at_wide_mark(text, boundary)
     start, end = boundary.span()
+    if wide_closing is not None:
+        # A sentence goes on at once after a quotation: “为什么？”他问, "Why?" he asked.
+        goes_on = text[end : end + 1].isalnum() and not text[end - 1].isspace()
+        return not (goes_on and wide_closing and first in "！？")
     mark = first + more
     # A point that stands apart ends a sentence, as in texts that were split into words.
     if mark == "." and text[start - 1 : start].isspace():
@@ -209,20 +181,10 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
     goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in space
     if mark == ".":
         return not goes_on and not _is_abbreviation(text[max(0, start - _MAX_WORD) : start], next_word)
-    if not goes_on:
-        return True
     # In small letters a sentence goes on after "...", after a quotation ("Why?" he asked) and before a
     # dash (Why? - he asked), but another one begins after a bare "?" or "!".
-    is_before_dash = text[end : end + 1] in {"—", "–", "-"}
-    return mark in {"!", "?", "!?"} and not closing and not is_before_dash
-
-
-def _ends_at_wide_mark(text: str, boundary: re.Match[str]) -> bool:
-    """Whether a mark such as 。 or ？ ends a sentence: it does not in “为什么？”他问, "Why?" he asked."""
-    end = boundary.end()
-    closes_quotation = boundary["first"] in "！？" and boundary["wide_closing"] != ""
-    is_followed_at_once = text[end : end + 1].isalnum() and not text[end - 1].isspace()
-    return not (closes_quotation and is_followed_at_once)
+    is_bare = mark in {"!", "?", "!?"} and not closing and text[end : end + 1] not in {"—", "–", "-"}
+    return is_bare or not goes_on
 
 
 def _is_abbreviation(text: str, next_word: str) -> bool:
