@@ -29,19 +29,14 @@ _NEGATION_CHARACTER = compile_when_used(
 )
 # A word of letters that may deny: not the one of "not only", "no. 5" and "non-members".
 _DENIAL = compile_when_used(r"\b(?!not\s+only\b|no\b\.?\s?\d|non-)[^\W\d_]+(?:['’][^\W\d_]+)*", re.IGNORECASE)
-# Words of Portuguese; in small letters, as names are in any language.
-_PORTUGUESE = compile_when_used(r"\b(?:[a-zà-ü]*[ãõ][a-z]*|uma?|em|aos?|às?|é|há|pel[ao]s?)\b")
 
 
 def negated_at(text: str) -> list[int]:
     """Return where a text's negations begin, unordered: not, n't, kein, jamais, sin, não, 不 and the like."""
-    negations = NEGATIONS
-    if _PORTUGUESE.search(text):
-        negations = NEGATIONS - {"no"}  # "no" is "in the" there
     starts: list[int] = []
     for match in _DENIAL.finditer(text):
         word = match[0].casefold()
-        if word in negations or word.endswith(("n't", "n’t")):
+        if word in NEGATIONS or word.endswith(("n't", "n’t")):
             starts.append(match.start())
     if not text.isascii():
         for match in _NEGATION_CHARACTER.finditer(text):
