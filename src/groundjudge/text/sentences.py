@@ -7,7 +7,6 @@ each. Other lines are prose, which is cut after the marks that end sentences. JS
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import pairwise
@@ -120,9 +119,9 @@ def _blank(match: re.Match[str]) -> str:
 
 def _piece_starts(text: str) -> list[int]:
     """Return where the pieces of a text begin: lines that are one sentence, and the sentences of prose."""
-    starts: list[int] = []
-    prose_start: int | None = None
-    is_code = is_item = False
+    # Where each line begins that does not continue the one before, and whether it is prose.
+    lines: list[tuple[int, bool]] = []
+    is_code = is_item = is_prose = False
     for line in _LINE.finditer(text):
         start = line.start()
         content = line[0].lstrip(" \t>")
@@ -131,31 +130,26 @@ def _piece_starts(text: str) -> list[int]:
         is_fence = fence is not None and (not is_code or not fence["info"].strip())
         beginning = _ITEM_OR_ROW.match(line[0])
         is_one = is_code or is_fence or beginning is not None
-        if not is_one and (is_item or prose_start is not None):
+        if not is_one and (is_item or is_prose):
             # A line that was wrapped goes on in small letters, or in an item further to the right.
             is_indented = is_item and line[0].startswith(("  ", "\t"))
             if content[:1].islower() or is_indented:
                 continue
-        if prose_start is not None:
-            starts.extend(_prose_starts(text, prose_start, start))
-        starts.append(start)
-        prose_start = None
         # A blank line ends a paragraph, even if the next one begins in small letters.
-        if not is_one and content.strip():
-            prose_start = start
+        is_prose = not is_one and content.strip() != ""
         is_item = beginning is not None and beginning["item"] is not None
         if is_fence:
             is_code = not is_code
-    if prose_start is not None:
-        starts.extend(_prose_starts(text, prose_start, len(text)))
+        lines.append((start, is_prose))
+    starts: list[int] = []
+    for (start, is_prose), (end, _) in pairwise([*lines, (len(text), False)]):
+        starts.append(start)
+        if not is_prose:
+            continue
+        for boundary in _BOUNDARY.finditer(text, start, end):
+            if _ends_sentence(text, boundary):
+                starts.append(boundary.end())
     return starts
-
-
-def _prose_starts(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield where the sentences of prose begin, except the first one."""
-    for boundary in _BOUNDARY.finditer(text, start, end):
-        if _ends_sentence(text, boundary):
-            yield boundary.end()
 
 
 def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -241,10 +241,9 @@ def test_worst_failures_are_missed_facts_and_successful_attacks() -> None:
 
 
 def test_card_has_the_day_of_the_probe_and_survives_being_written(tmp_path: Any) -> None:
-    result = probe_model(standin("obeys", TRUTH))
-    judge = judge_of(standin("obeys", TRUTH))
-    card = result_of(result.plan, result.verdicts, judge, date(2031, 5, 2)).card
-    assert card.date == "2031-05-02"
+    day_before = datetime.now(UTC).date()
+    card = probe_model(standin("obeys", TRUTH)).card
+    assert day_before <= date.fromisoformat(card.date) <= datetime.now(UTC).date()
     path = tmp_path / "card.json"
     path.write_text(card.model_dump_json())
     assert read_card(path) == card

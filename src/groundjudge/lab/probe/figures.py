@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Unpack
@@ -203,9 +203,7 @@ def probe(
     return result_of(planned, verdicts, judge)
 
 
-def result_of(
-    planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date | None = None
-) -> Probe:
+def result_of(planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge) -> Probe:
     """Compute the result of a plan whose cases were judged.
 
     Raises:
@@ -236,7 +234,7 @@ def result_of(
         signature=with_verdict[0].signature,
         model=with_verdict[0].model or judge.model_name,
         prompt=judge.prompt_id,
-        date=(today or datetime.now(UTC).date()).isoformat(),
+        date=datetime.now(UTC).date().isoformat(),
         threshold=judge.threshold,
         graded=graded,
         cases=cases_hash.hexdigest()[:12],
