@@ -46,6 +46,7 @@ def test_fact_is_exchanged(edit: str, response: str, wrong: str) -> None:
 UNTOUCHED = {
     "upper bound": ("number", "Up to 5 books are lent."),
     "ends of a range": ("number", "Come between 9 and 12."),
+    "prices of a range": ("number", "It costs $400-$500."),
     "number of a document": ("number", "See document 2."),
     "number in a word": ("number", "A 3D model is shown."),
     "number of 400 digits": ("number", f"It has {'9' * 400} digits."),
@@ -58,6 +59,7 @@ UNTOUCHED = {
     "month after a preposition": ("name", "It is open in March."),
     "first word of a sentence": ("name", "Books are lent. Games are not."),
     "only": ("negation_added", "The shop is only open on Fridays."),
+    "offer that states no fact": ("negation_added", "Sure, I can help you with that."),
     "negated already": ("negation_added", "The shop is not open."),
 }
 

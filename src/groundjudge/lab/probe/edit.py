@@ -23,7 +23,7 @@ CHINESE = compile_when_used("[\u4e00-\u9fff]")
 
 # What texts are compared by: numbers, characters of Chinese, and the first letters of longer words, which
 # stay the same in most forms of a word.
-TERM = compile_when_used("[0-9]+|[\u4e00-\u9fff]|\\b[^\\W\\d_]{4}")
+TERM = compile_when_used("[0-9]+|[\u4e00-\u9fff]|\\b[^\\W\\d_]{5}")
 
 
 class Edit(NamedTuple):

@@ -55,14 +55,14 @@ _NAME = compile_when_used(
 MAX_BEFORE = 24
 _BOUND_BEFORE = compile_when_used(
     r"""\b(?: up | least | most | over | under | within | below | above | after | before | than | or | from
-           | to | by | between | about | around | nearly | almost | since | until | till | document | source
-           | page )\b
-       | [-–—~至到从近满] \s* $
+           | to | by | between | about | around | approximately | nearly | almost | as | since | until | till
+           | document | source | passage | page )\b
+       | [-–—~至到从近满] \W{0,2} $
        | (?: 超过 | 至少 | 最[多早迟] | [少多低高]于 | 不到 | 约 ) .{0,3} $""",
     re.IGNORECASE | re.VERBOSE,
 )
 _BOUND_BEHIND = compile_when_used(
-    r"""\s* (?: to | or | and | [-–—~至到] ) \s* \d
+    r"""\s* (?: to | or | and | [-–—~至到] ) \W{0,2} \d
        | .{0,12} \b or\ (?: more | less | [a-z]+er ) \b
        | [^\W\d_]{0,3} (?: 以[上下内外] | 之?内 | 左右 | [前后起多余几] )""",
     re.IGNORECASE | re.VERBOSE,
@@ -73,9 +73,9 @@ _EVERY_DAY = compile_when_used("daily|every ?day|weekday|weekend|每天|每日|�
 _VERB = compile_when_used(
     r"(?<=\s)(?:is|are|was|were|can|will|must)(?=\s)|(?<![所的])(?:可以|需要|允许|提供|包括|包含)(?!的)"
 )
-# Under a condition, a sentence and its negation may both be true; "is not only" denies little.
+# Under a condition, a sentence and its negation may both be true; "is not only", "here is not" deny little.
 _HINDERS_NEGATION = compile_when_used(
-    r"\b(?:if|unless|whether|when|only|just)\b|[?？]|如果|若|当|是否|吗", re.IGNORECASE
+    r"\b(?:if|unless|whether|when|only|just|also|here)\b|[?？]|如果|若|当|是否|吗", re.IGNORECASE
 )
 
 
