@@ -194,10 +194,11 @@ def _larger_numbers(fact: re.Match[str]) -> Iterator[str]:
     whole = int(fact["whole"].replace(",", ""))
     if whole <= 1:
         return
-    separator = "," if "," in fact["whole"] else ""
     for step in range(20):
-        larger = whole + max(2, whole // 3) + step
-        yield f"{larger:{separator}}{fact['fraction']}"
+        larger = f"{whole + max(2, whole // 3) + step:,}"
+        if "," not in fact["whole"]:
+            larger = larger.replace(",", "")
+        yield f"{larger}{fact['fraction']}"
 
 
 def _other_names(any_name: str, fact: re.Match[str]) -> list[str]:
@@ -211,11 +212,13 @@ def _later_dates(largest: int, fact: re.Match[str]) -> Iterator[str]:
     """Yield later dates in the same notation; after the largest value they start again at 1."""
     for distance in (3, 4, 5, 8, 11):
         value = int(fact[1]) + distance
-        yield f"{value - largest if value > largest else value}{fact[2]}"
+        if value > largest:
+            value -= largest
+        yield f"{value}{fact[2]}"
 
 
 def _strangers(fact: re.Match[str]) -> Iterator[str]:
-    """Yield names of strangers that are as long as a name: one word, or two."""
-    is_one_word = " " not in fact[0]
+    """Yield names of strangers with as many words as a name; two for longer ones."""
+    n_words = len(fact[0].split())
     for stranger in STRANGERS:
-        yield stranger.split()[0] if is_one_word else stranger
+        yield " ".join(stranger.split()[:n_words])
