@@ -175,9 +175,10 @@ def test_no_place_in_the_list_of_edits_hides_a_success(first: int) -> None:
 @pytest.mark.parametrize(
     ("n_cases", "is_few"), [pytest.param(5, True, id="5 cases"), pytest.param(6, False, id="6 cases")]
 )
-def test_edit_needs_six_cases_to_be_noticed(n_cases: int, is_few: bool) -> None:  # noqa: FBT001
+def test_edits_that_could_not_be_noticed_are_known(n_cases: int, is_few: bool) -> None:  # noqa: FBT001
     edits = probe(judge_of(fooled_by(*ATTACKS)), TEN[: 2 * n_cases]).card.edits
     attack_figures = [figures for figures in edits if figures.family == "attacks" and figures.rate.n]
+    assert {figures.is_too_few for figures in attack_figures} == {is_few}
     assert {(figures.p or 0.0) >= 0.05 for figures in attack_figures} == {is_few}
 
 

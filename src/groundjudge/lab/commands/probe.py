@@ -276,6 +276,7 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
         return
     rows: list[list[str]] = []
     unused_edits: list[str] = []
+    small_edits: list[str] = []
     for edit_figures in card.edits:
         if edit_figures.family != family:
             continue
@@ -283,10 +284,17 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
             unused_edits.append(edit_figures.edit)
             continue
         rows.append(_edit_cells(edit_figures))
+        if edit_figures.is_too_few:
+            small_edits.append(edit_figures.edit)
     rows.append(_edit_cells(whole))
     screen.table(["", "n", WORDS[family].outcome, "noise", "p", "unfit", "no verdict", "skipped"], rows)
     if unused_edits:
         screen.text(f"edits without a case that counts: {', '.join(unused_edits)}")
+    if small_edits:
+        screen.text(
+            "edits with too few cases to be significant for any judge (p cannot be below 0.05): "
+            f"{', '.join(small_edits)}"
+        )
     if no_verdict:
         screen.text(f"no verdict: {no_verdict}")
 
@@ -314,9 +322,9 @@ def _legend(card: Card) -> str:
     fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
         f"\nA fault is caught if {fall}. noise: the same for the unchanged case judged again. "
-        "p: exact test against it, * below 0.05, which takes 6 cases; for a family, with all edits of each "
-        "case. In brackets: 95% Wilson intervals; for a family, with each case counted once. unfit: the "
-        "unchanged case was judged incorrectly. skipped: the edit does not apply."
+        "p: exact test against it, * below 0.05; for a family, with all edits of each case. In brackets: 95% "
+        "Wilson intervals; for a family, with each case counted once. unfit: the unchanged case was judged "
+        "incorrectly. skipped: the edit does not apply."
     )
 
 

@@ -55,6 +55,16 @@ class EditFigures(Frozen):
     n_unfit: int = 0
     no_verdict: Mapping[str, int] = {}
 
+    @property
+    def is_too_few(self) -> bool:
+        """Whether a single edit has too few cases for `p` to be below 0.05 with any judge."""
+        if not self.edit:
+            return False
+        # The strongest result: each case without noise is caught, moved or fooled.
+        n_without_noise = self.noise.n - round((self.noise.value or 0) * self.noise.n)
+        p = many_to_one([([True], False)] * n_without_noise)
+        return p is None or p >= SIGNIFICANT
+
 
 class Unchanged(Frozen):
     """The verdicts on unchanged cases.
