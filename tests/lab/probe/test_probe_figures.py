@@ -274,7 +274,7 @@ def test_judge_gets_the_cases_that_have_its_inputs_or_needs_cases_of_its_own() -
 
 
 def test_model_that_always_errs_is_an_error_with_its_message() -> None:
-    with pytest.raises(ProbeError, match=r"no_verdict.*none of 41 judgings gave .*no such parameter"):
+    with pytest.raises(ProbeError, match=r"no_verdict.*none of 43 judgings gave .*no such parameter"):
         probe_model(Failing("m", lambda _: True))
 
 
