@@ -6,9 +6,9 @@ everything else undecided (`not_decided`), with a score below the threshold and 
 
 1. `claims` cuts the response into sentences. Talk ("Happy to help!"), questions back and refusals ("The
    documents do not mention a cafe") claim nothing, unless a source has a word of what is said to be missing.
-2. `alignment` looks each sentence up: its content words must appear in one sentence of the source, one after
-   the other and with nothing else between them, and nothing may limit or deny what the claim uses. A compound
-   sentence may use one sentence of the source for each of its clauses.
+2. `alignment` looks each sentence up: a sentence of the source must begin with its content words, in their
+   order. What the source says after them may be left out, unless it begins with a known limit ("only",
+   "unless"). A compound sentence may use one sentence of the source for each of its clauses.
 3. `model` writes what was found as a reply in the judge's format, which is read like any other.
 
 Stems, function words, talk and refusals are known in English and German; in other languages every word

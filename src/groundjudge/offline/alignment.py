@@ -1,9 +1,8 @@
 """Whether one sentence of the sources says what a sentence claims, in nearly the same words.
 
-A sentence of a source must begin with the content words of the claim, one after the other. That alone
-rules out another name, number, unit or negation. The claim may lack one word, and say "it" for the subject.
-Function words may come and go, but none may replace another ("to" and "from"), and nothing behind the
-claim's words may limit them (not, only, unless).
+A sentence of a source must begin with the content words of the claim, in their order. The claim may lack one
+of them that begins a phrase, and say "it" for the subject. Function words may come and go, but none may
+replace another ("to" and "from"). What follows in the sentence may be left out, but for known limits.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ MIN_WORDS = 2
 MAX_SUBJECT = 3
 """Content words of a subject that a claim replaces by a pronoun."""
 
-AGENTS = frozenset({"by", "von", "durch"})
-"""Linking words that turn a sentence round: "was bought by" is not "bought"."""
+AGENTS = frozenset({"by", "von", "durch", "who", "which"})
+"""Linking words that turn a sentence round: "was bought by" is not "bought", "who steal" not "steal"."""
 
 MAX_PLACES = 64
 """How many sentences with a word are looked at: for a word that is everywhere, more of them add nothing."""
@@ -69,7 +68,7 @@ class Sources:
     Attributes:
         language: the language of the case.
         sentences: the sentences.
-        places: the numbers of the sentences that have a key, rising.
+        places: the numbers of the sentences that have a key of the response, rising.
     """
 
     language: Language
@@ -81,8 +80,8 @@ class Sources:
 
         Args:
             claim_words: the words of the claim.
-            asked_keys: the words of the query that the sources have: a sentence with all of them may name
-                what the claim calls "it". None: no sentence may.
+            asked_keys: what the query asks about: a sentence with all of it may name what the claim calls
+                "it". None: no sentence may.
         """
         keys = keys_of(claim_words)
         if len(keys) < MIN_WORDS or not all(key in self.places for key in keys):
@@ -126,20 +125,25 @@ class Sources:
 def read_sources(documents: Sequence[str], response: str) -> Sources:
     """Read the sentences that can support a response, each in all ways in which a claim may repeat it."""
     language = language_of((response, *documents))
+    looked_up = frozenset(keys_of(words(response, language)))
     source_sentences: list[Sentence] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
     for document, content in enumerate(documents):
-        header: Sequence[str] = ()
+        header: Sequence[str] = ()  # of the table that a row is in
+        previous_end = 0
         for text, start, end in sentences(content):
             if _QUESTION.search(text):
                 continue
             cells = _cells_of(text)
+            if not cells or "\n\n" in content[previous_end:start]:
+                header = ()
             readings = [text, *_without_asides(text, language), *_with_header(cells, header)]
-            header = header or cells if cells else ()
+            header = header or cells
+            previous_end = end
             for reading in readings:
                 text_words = words(as_compared(reading), language)
                 keys = frozenset(keys_of(text_words))
-                for key in keys:
+                for key in keys & looked_up:
                     places[key].append(len(source_sentences))
                 # All have the same passage: an aside is quoted with its sentence.
                 source_sentences.append(Sentence(Passage(document, start, end), text_words, keys))
@@ -151,7 +155,7 @@ def _without_asides(text: str, language: Language) -> list[str]:
 
     "It opened (in May) at 9." -> "It opened   at 9."; "It opens (not in May) at 9." -> [].
     """
-    asides = keys_of(words(" ".join(_ASIDE.findall(text)), language))
+    asides = keys_of(words(" ".join(_ASIDE.findall(text)), language)) if "(" in text or ", wh" in text else ()
     if not asides or not limits(language).isdisjoint(asides):
         return []
     return [_ASIDE.sub(" ", text)]
@@ -167,7 +171,8 @@ def _with_header(cells: Sequence[str], header: Sequence[str]) -> list[str]:
     """Return a row of a table with its columns: "Skua, Departs 7:40" and "Boat Skua, Departs 7:40"."""
     if not header or len(cells) != len(header):
         return []
-    others = ", ".join(f"{name} {cell}" for name, cell in zip(header[1:], cells[1:], strict=True))
+    pairs = zip(header[1:], cells[1:], strict=True)
+    others = ", ".join(f"{name} {cell}" for name, cell in pairs if cell.strip())
     return [f"{cells[0]}, {others}", f"{header[0]} {cells[0]}, {others}"]
 
 
@@ -177,7 +182,7 @@ def as_compared(sentence: str) -> str:
 
 
 def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
-    """Return the content words of a sentence with what leads to each."""
+    """Return the content words of a sentence with what leads to each, and an empty one for its end."""
     beginnings = vocabulary("beginnings", language)
     terms: list[Term] = []
     links: set[str] = set()
@@ -189,29 +194,45 @@ def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
         elif word.kind == "link":
             links.add(word.key)
         begins_phrase = word.kind != "content"
-    return terms
+    return [*terms, Term("", links, begins_phrase=True)]
 
 
 def _says(sentence: Sequence[Term], claim: Sequence[Term], language: Language) -> bool:
     """Whether a sentence begins with what a claim says, and nothing in it limits that."""
     place = 0
-    lacks_word = False
+    lacks_word = lacks_link = False
     for term in claim:
-        if place < len(sentence) and sentence[place].key != term.key and not lacks_word:
+        if place < len(sentence) and sentence[place].key != term.key and not lacks_word and term.key:
             lacks_word = place > 0 and _may_be_left_out(sentence[place], language)
             place += lacks_word
+        if not term.key and sentence[place].key:  # the claim ends, and the sentence goes on
+            break
         if place == len(sentence) or sentence[place].key != term.key:
             return False
-        # Linking words are only left out or added, and none replaces another.
         links = sentence[place].links
-        if not (term.links <= links or links <= term.links) or not AGENTS.isdisjoint(links ^ term.links):
+        if not _may_differ(links, term):
             return False
+        lacks_link = lacks_link or not links <= term.links
         place += 1
+    if lacks_word and lacks_link:  # "is the daughter of the mayor" is not "is the mayor"
+        return False
     # What limits or denies the sentence must be in the claim.
     if any(term.key in limits(language) for term in sentence[place:]):
         return False
     # What follows directly says more about the last word: "5 million".
-    return place == len(sentence) or sentence[place].begins_phrase
+    return place == len(sentence) or (sentence[place].begins_phrase)
+
+
+def _may_differ(links: set[str], term: Term) -> bool:
+    """Whether the linking words of a sentence may differ from those of a claim before the same word.
+
+    They may be left out or added, and none may replace another; before a number each says something.
+    """
+    if links == term.links:
+        return True
+    if links - term.links and term.links - links:
+        return False
+    return not term.key[:1].isdigit() and AGENTS.isdisjoint(links ^ term.links)
 
 
 def _may_be_left_out(term: Term, language: Language) -> bool:
@@ -231,4 +252,4 @@ def _length_of_subject(sentence: Sequence[Term], language: Language) -> int:
         if not goes_on or not term.key.isalpha() or term.key in qualifiers(language):
             break
         length += 1
-    return min(length, len(sentence) - 1)
+    return length

@@ -27,6 +27,8 @@ MAX_OTHERS = 2
 WORST_BACKED = 0.8
 """The score of a sentence whose words are all in the source, each in another form; 1.0 if none is."""
 
+# In chats the next sentence may begin in small letters.
+_SENTENCE_END = compile_when_used(r"(?<=[.!?])\s+|(?<=[。！？])")
 _ANNOUNCES = compile_when_used(r"[:：]\W*\Z|\A\s*#+\s")
 _ASKS = compile_when_used(r"[?？]\W*\Z")
 
@@ -82,7 +84,7 @@ class _Reader:
         self._sources = sources
         self._negations = negations(sources.language)
         self._talk = self._vocabulary("greetings talk pronouns_and_auxiliaries agreement")
-        questions = [text for text, _, _ in sentences(query) if "?" in text or "？" in text]
+        questions = [text for text in _SENTENCE_END.split(query) if "?" in text or "？" in text]
         # "Can you help me?" asks nothing that a source could answer.
         self._asked = frozenset(keys_of(words(" ".join(questions), sources.language))) - self._talk
 
@@ -119,15 +121,19 @@ class _Reader:
     def _split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""
         openers = self._vocabulary("openers")
+        no = self._vocabulary("no")
         for number, word in enumerate(sentence_words):
-            if word.key not in openers:
+            follows = sentence_words[number + 1 : number + 2]
+            # "No, dogs are allowed" opens with a no, and "No dogs are allowed" does not.
+            denies = word.key in no and any(not following.begins_clause for following in follows)
+            if word.key not in openers or denies:
                 return sentence_words[:number], sentence_words[number:]
         return sentence_words, ()
 
     def _find(self, statement: Sequence[Word]) -> list[Sentence]:
         """Find the sentences that say a statement, each of them one or more clauses; [] if it is not said."""
         clauses = self._clauses_of(statement)
-        asked: frozenset[str] | None = self._asked & self._sources.places.keys()
+        asked: frozenset[str] | None = self._asked
         backing: list[Sentence] = []
         while clauses:
             # As a whole first: "bread and butter" is not two clauses.
@@ -203,6 +209,9 @@ class _Reader:
             greets = not keys.isdisjoint(self._vocabulary("greetings"))
             denies = not keys.isdisjoint(self._negations)
             return greets and len(others) <= MAX_OTHERS and is_foreign and not denies
+        # "Support is available." says something about what the sources speak of.
+        if not (keys & self._vocabulary("talk")).isdisjoint(self._sources.places):
+            return False
         # "Free." alone is a statement, but "Feel free to ask." is not.
         needed = "greetings agreement" if len(keys - self._negations) == 1 else "greetings talk agreement"
         return not keys.isdisjoint(self._vocabulary(needed))

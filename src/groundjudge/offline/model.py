@@ -198,7 +198,8 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
     a sentence that is not found does not pass.
     """
     passage = [case.response_text]
-    facts = read_claims(case.reference or "", read_sources(passage, case.reference or ""))
+    reference = case.reference or ""
+    facts = read_claims(reference, read_sources(passage, reference))
     parts: list[PartReading] = []
     for name in rubric.format.part_names:
         # Recall: the reference's sentences in the passage; precision: the passage's in the reference.

@@ -41,7 +41,7 @@ def negations(language: Language) -> frozenset[str]:
 
 @cache
 def limits(language: Language) -> frozenset[str]:
-    """Return the keys of the words that limit or deny a sentence, no matter where they are in it."""
+    """Return the keys of the words that limit or deny what is said before them, or around an aside."""
     return vocabulary("limits", language) | negations(language)
 
 

@@ -26,13 +26,13 @@ Kind: TypeAlias = Literal["content", "link", "filler"]
 
 _FILLERS = {
     "english": "a an the this that these those its their is are be been being has have do does "
-    "which who there here and then also so",
+    "there here and then also so",
     "german": "der die das den dem des ein eine einen einem einer eines dieser diese dieses es ihr ihre "
     "ihren ist sind hat haben wird werden und auch da dann so",
 }
 _LINKS = {
     "english": "of in on at to for with by from as into through during about over under it they them he she "
-    "his her him i my me",
+    "his her him i my me who which",
     "german": "in im an am auf aus bei beim durch für mit nach um unter vom von vor über zu zum zur als er "
     "sie sein seine",
 }
@@ -52,9 +52,6 @@ _SHORT_VERBS = {"ca": "can", "wo": "will", "sha": "shall"}  # can't, won't, shan
 
 MAX_KEPT = 1 << 15
 """Words that are kept as they were read: most words of a text are those of all texts."""
-
-MAX_PIECE = 40
-"""The most characters of a piece that is kept: in scripts without spaces a whole sentence is one piece."""
 
 MAX_COMPARED = 200
 """How many characters of a piece are compared: a megabyte without spaces is neither stemmed nor kept."""
@@ -89,10 +86,9 @@ def words(text: str, language: Language = "english") -> list[Word]:
     """The words of a text, in order: of "The 1,000 cats' toys" the keys are the, 1000, cat and toy."""
     found_words: list[Word] = []
     begins_clause = True
-    for piece in text.split():
-        read = _words_of_piece if len(piece) <= MAX_PIECE else _words_of_piece.__wrapped__
-        piece_words, begins_clause = read(piece, language, begins_clause)
-        found_words += piece_words
+    for core in _fold(text).split():
+        core_words, begins_clause = _words_of_core(core[:MAX_COMPARED], language, begins_clause)
+        found_words += core_words
     return found_words
 
 
@@ -123,24 +119,9 @@ def _characters() -> _Characters:
     return _Characters()
 
 
-@lru_cache(MAX_KEPT)
-def _words_of_piece(
-    piece: str,
-    language: Language,
-    begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
-) -> tuple[tuple[Word, ...], bool]:
-    """Return the words in a piece of text without spaces, and whether the word after it begins a clause."""
-    piece_words: list[Word] = []
-    for core in _fold(piece).split():
-        core_words, ends_clause = _words_of_core(core[:MAX_COMPARED], language, begins_clause=begins_clause)
-        piece_words += core_words
-        begins_clause = ends_clause or (begins_clause and not core_words)
-    return tuple(piece_words), begins_clause
-
-
 def _fold(text: str) -> str:
     """Return a text with spaces between all words, and one form for the characters in them."""
-    text = normalize("NFKC", text)
+    text = normalize("NFKC", text).replace("!=", "≠")
     if "," in text:
         text = _COMMA.sub(" , ", text)
     return text.translate(_characters())
@@ -169,11 +150,16 @@ def _fold_character(character: str) -> str:
     return " "
 
 
-def _words_of_core(piece: str, language: Language, *, begins_clause: bool) -> tuple[list[Word], bool]:
-    """Return the words in a folded piece of text without spaces, and whether a clause ends after it."""
+@lru_cache(MAX_KEPT)
+def _words_of_core(
+    piece: str,
+    language: Language,
+    begins_clause: bool,  # noqa: FBT001  a cache is looked up faster by position
+) -> tuple[tuple[Word, ...], bool]:
+    """Return the words in a folded piece of text without spaces, and whether the next one begins a clause."""
     core = piece.strip(_INSIDE_WORDS)
     if not core:
-        return [], True  # a comma, a dash between spaces
+        return (), True  # a comma, a dash between spaces
     before, _, after = piece.partition(core)
     core_words: list[Word] = []
     for part in _parts_of(core, before, after):
@@ -183,7 +169,8 @@ def _words_of_core(piece: str, language: Language, *, begins_clause: bool) -> tu
         if part == "A" and not begins:
             kind = "content"  # Gallery A
         core_words.append(Word(part, _key_of(small if begins else part, language), kind, begins))
-    return core_words, after[:1] in {".", ",", ":"}
+    ends_clause = after[:1] in {".", ",", ":"}
+    return tuple(core_words), ends_clause or (begins_clause and not core_words)
 
 
 def _parts_of(core: str, before: str, after: str) -> list[str]:
@@ -203,6 +190,8 @@ def _parts_of(core: str, before: str, after: str) -> list[str]:
         core = f"!{core}"  # not, in code
     if after.startswith("#"):
         core = f"{core}#"
+    if core.isalpha() and core != "cannot":  # as most are
+        return [core]
     number = _NUMBER.fullmatch(core)
     if number is not None:
         return [part for part in number.group("number", "unit") if part]  # 5km, 9am
