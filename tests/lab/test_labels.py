@@ -20,9 +20,7 @@ from groundjudge.lab.labels import (
     Labels,
     LabelVocabulary,
     join,
-    label_of,
     labels_for,
-    number_of,
     read_labels,
     rubric_vocabulary,
 )
@@ -52,50 +50,20 @@ from groundjudge.runs.verdict_file import read_verdicts
     ],
 )
 def test_boolean_number_or_their_text_is_a_label(value: object, number: float | None) -> None:
-    assert number_of(value, "a") == number
+    assert labels_for("one", Labels({"a": value})).by_case == {"a": HumanLabel(number)}
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        pytest.param("maybe", id="a word"),
         pytest.param(float("inf"), id="infinity"),
         pytest.param([1], id="a list"),
+        pytest.param({"one": 1}, id="one value per judge"),
     ],
 )
 def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> None:
     with pytest.raises(LabelError, match=r"unreadable_label.*case 7"):
-        number_of(value, "case 7")
-
-
-@pytest.mark.parametrize(
-    ("judge", "value", "label"),
-    [
-        pytest.param("groundedness", 5, 1.0, id="best level"),
-        pytest.param("groundedness", 3, None, id="level that is not applicable"),
-        pytest.param("confidence_grounding", 0.8, 0.8, id="score on a scale of 0 to 1"),
-        pytest.param("statement_groundedness", [9, 10], 0.9, id="sentences, of which the weakest decides"),
-        pytest.param(
-            "passage_quality", {"recall": 5, "precision": 3}, 2 / 3, id="parts by name"
-        ),  # 2 * 1 * 0.5 / 1.5
-    ],
-)
-def test_label_on_the_judges_scale_becomes_a_score(judge: str, value: object, label: float | None) -> None:
-    assert label_of({judge: value}, judge, "a") == (None if label is None else pytest.approx(label))
-
-
-@pytest.mark.parametrize(
-    ("judge", "value"),
-    [
-        pytest.param("groundedness", 6, id="number off the scale"),
-        pytest.param("groundedness", [4, 5], id="several values of one score"),
-        pytest.param("groundedness", "good", id="text on a scale of numbers"),
-        pytest.param("statement_groundedness", [9, None], id="sentence without a value"),
-    ],
-)
-def test_label_off_the_judges_scale_raises_an_error_that_names_the_case(judge: str, value: object) -> None:
-    with pytest.raises(LabelError, match="case 7"):
-        label_of({judge: value}, judge, "case 7")
+        labels_for("one", Labels({"case 7": value}))
 
 
 def rows_of(*labels: object) -> list[dict[str, Any]]:
@@ -216,8 +184,8 @@ def test_one_message_names_all_labels_that_cannot_be_read() -> None:
     with pytest.raises(LabelError) as raised:
         labels_for("one", Labels({"a": float("inf"), "b": 1, "c": [1]}))
     assert raised.value.message == (
-        "2 faults: a: the label inf is neither a boolean nor a number on the scale; "
-        "c: the label [1] is neither a boolean nor a number on the scale"
+        "2 faults: a: the label inf is neither a boolean nor a number; "
+        "c: the label [1] is neither a boolean nor a number"
     )
 
 
@@ -381,8 +349,6 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
     [
         pytest.param("SUPPORTED.", 1.0, "supported", id="other case and a full stop"),
         pytest.param("“partly-supported”", 0.5, "partly supported", id="quoted and hyphenated"),
-        pytest.param({"one": "Supported"}, 1.0, "supported", id="label for this judge"),
-        pytest.param({"two": "Supported"}, None, None, id="label for another judge"),
         pytest.param("yes", 1.0, None, id="yes as 1"),
     ],
 )
@@ -390,7 +356,7 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
     text: object, number: float | None, word: str | None
 ) -> None:
     labels = Labels({"a": text}, vocabulary=SUPPORT)
-    assert labels_for("one", labels) == {"a": HumanLabel(number, word)}
+    assert labels_for("one", labels).by_case == {"a": HumanLabel(number, word)}
 
 
 @pytest.mark.parametrize(
@@ -409,7 +375,8 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
 def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
     vocabulary: LabelVocabulary, texts: Sequence[object], numbers: Sequence[float]
 ) -> None:
-    human_labels = labels_for("one", Labels(dict(zip("ab", texts, strict=True)), vocabulary=vocabulary))
+    labels = Labels(dict(zip("ab", texts, strict=True)), vocabulary=vocabulary)
+    human_labels = labels_for("one", labels).by_case
     assert [human_labels[case_id].number for case_id in "ab"] == numbers
 
 
@@ -459,20 +426,20 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
 
 
 @pytest.mark.parametrize(
-    "people",
+    ("people", "threshold"),
     [
-        pytest.param({"a": True, "b": 0}, id="booleans"),
-        pytest.param({"a": "1", "b": "false"}, id="texts of numbers"),
-        pytest.param({"a": 0.9, "b": 0.2}, id="grades"),
+        pytest.param({"a": True, "b": 0}, 1.0, id="booleans"),
+        pytest.param({"a": "1", "b": "false"}, 1.0, id="texts of numbers"),
+        pytest.param({"a": 0.9, "b": 0.2}, None, id="grades"),
+        pytest.param({"a": 1, "b": 0, "unjudged": 3}, None, id="grades of which those judged are 0 and 1"),
     ],
 )
-def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, Any]) -> None:
+def test_numbers_and_booleans_are_not_paired_with_labels(
+    people: Mapping[str, Any], threshold: float | None
+) -> None:
     (judged_rows,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
-    assert (len(judged_rows.labelled_rows), judged_rows.worded_rows, judged_rows.default_label_threshold) == (
-        2,
-        (),
-        None,
-    )
+    assert (len(judged_rows.labelled_rows), judged_rows.worded_rows) == (2, [])
+    assert judged_rows.default_label_threshold == threshold
 
 
 def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
@@ -484,7 +451,7 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
     in_words, in_numbers = join(verdicts, labels)
     for judged_rows in (in_words, in_numbers):
         assert [row.human_label.number for row in judged_rows.labelled_rows] == [1.0, 0.5, 0.0]
-    assert (len(in_words.worded_rows), in_numbers.worded_rows) == (3, ())
+    assert (len(in_words.worded_rows), in_numbers.worded_rows) == (3, [])
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from heapq import nsmallest
-from math import nan
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.lab import figures
@@ -23,18 +23,18 @@ from groundjudge.lab.figures import (
     Sample,
     SamplingDesign,
     passes_at,
+    unlabelled_sample,
 )
 from groundjudge.lab.labels import (
     JudgedRows,
     LabelledVerdict,
     Labels,
-    find_grounded,
     join,
     vocabulary_of,
 )
 from groundjudge.lab.libraries import np
 from groundjudge.lab.people import People, measure_people
-from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
+from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
 # The column for panels whose votes have no label in common.
 NO_COMMON_LABEL = "(no label)"
@@ -292,31 +292,18 @@ def sample_of(
 ) -> Sample:
     """Turn the labelled verdicts of a judge into columns; for the options see `AgreeOptions`.
 
-    Rows without a score come last. Labels that are all 0 or 1 are not grades: 1 is positive unless there is a
-    label threshold.
+    Rows without a score come last. Labels that are all 0 or 1 are not grades.
     """
     rows = [*judged_rows.labelled_rows, *judged_rows.unscored_rows]
-    scores: list[float] = []
-    passed: list[bool] = []
-    numbers: list[float] = []
-    for row in rows:
-        score = deciding_score(row.verdict)
-        scores.append(nan if score is None else score)
-        passed.append(passes_at(threshold, row.verdict))
-        numbers.append(row.human_label.number or 0.0)
-    labels: Floats = np.array(numbers, dtype=np.float64)
+    labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
     is_graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
         label_threshold = judged_rows.default_label_threshold
-    if label_threshold is None and not is_graded:
-        label_threshold = 1.0
-    return Sample(
-        scores=np.array(scores, dtype=np.float64),
-        passed=np.array(passed, dtype=np.bool_),
-        groups=np.unique([row.group for row in rows], return_inverse=True)[1],
+    return replace(
+        unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold),
         positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
         graded=labels if is_graded else None,
-        design=SamplingDesign.of_rows(rows) if judged_rows.labels.drawn_rows else None,
+        design=SamplingDesign.of_rows(rows),
     )
 
 
@@ -326,12 +313,8 @@ def _people(
     """Measure how well people agree; None without people's names, and for grades without a threshold."""
     if sample.positive is None or not judged_rows.labels.annotators:
         return None
-
-    def find_grounded_cases(labels: Labels) -> Mapping[str, bool | None]:
-        return find_grounded(judged_rows.judge, labels, label_threshold)
-
     passed = {row.case_id: passes_at(threshold, row.verdict) for row in judged_rows.labelled_rows}
-    return measure_people(judged_rows.labels, find_grounded_cases, passed)
+    return measure_people(judged_rows.judge, judged_rows.labels, label_threshold, passed)
 
 
 def notices_on(

@@ -327,7 +327,7 @@ def label_cases(
     joined: list[JudgedRows] = []
     for judge, side in zip(matched.judges, matched.sides, strict=True):
         with_label = [verdict for verdict in side if verdict.case_id in labels.by_case]
-        joined.append(join_judge(judge, with_label, labels))
+        joined.append(join_judge(judge, with_label, labels, {}))
     first_joined, second_joined = joined
     first_rows = _rows_by_case(first_joined)
     second_rows = _rows_by_case(second_joined)

@@ -276,7 +276,7 @@ def unlabelled_sample(
     return Sample(
         scores=np.array(scores, dtype=np.float64),
         passed=np.array(passed, dtype=np.bool_),
-        groups=np.asarray(groups),
+        groups=np.unique(groups, return_inverse=True)[1],
     )
 
 

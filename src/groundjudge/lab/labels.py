@@ -6,26 +6,25 @@ A label is a number, a boolean or a word for one, or one of the labels in the ju
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from groundjudge.case.data import is_absent, is_list, is_mapping
+from groundjudge.case.data import is_absent, is_mapping
 from groundjudge.case.fields import field_of, id_in
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.judging.judge import case_hash
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
-from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.runs.rows import CaseFile, FileRow
 from groundjudge.runs.run import case_of, id_of
 from groundjudge.scale import fold_label
-from groundjudge.verdict import Verdict
+from groundjudge.verdict import Verdict, passes
 
 # Maximum number of faults in a file of labels that a message names.
 MAX_FAULTS = 10
@@ -82,11 +81,11 @@ class LabelVocabulary:
     scores: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     threshold: float | None = None
 
-    def find_label(self, text: str) -> str | None:
-        """Find the label that a text means, compared like a judge's replies; None if there isn't one."""
-        if not text:
+    def find_label(self, value: object) -> str | None:
+        """Find the label that a value means, compared like a judge's replies; None if there isn't one."""
+        if not isinstance(value, str | int):
             return None
-        return _labels_by_folded(tuple(self.scores)).get(fold_label(text))
+        return _labels_by_folded(tuple(self.scores)).get(fold_label(str(value)))
 
 
 @cache
@@ -114,8 +113,7 @@ class Labels:
     Attributes:
         by_case: the label as written in the file. 1, true, yes or pass: grounded; 0, false, no or fail:
             not grounded; any other finite number: a grade, higher is better; one of the judge's own
-            labels (see `labels_for`); None, "" or NaN: no label; a mapping: one label per judge name, for
-            built-in judges on the judge's own scale.
+            labels (see `labels_for`); None, "" or NaN: no label.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is its own group.
         vocabulary: what labels in words mean; None: what they mean in the prompt file of the built-in judge
@@ -174,8 +172,7 @@ class LabelledVerdict(NamedTuple):
 
     Attributes:
         verdict: what figures need of the verdict.
-        human_label: the label that people gave; its number may be a value on the judge's own scale converted
-            to 0..1.
+        human_label: the label that people gave.
         judge_label: the judge's label, if it is known; None for a panel whose votes have no label in common.
         group: rows with the same group are not independent.
         drawn_row: how a case of a drawn sample counts; None for any other.
@@ -215,8 +212,7 @@ class JudgedRows:
             n_label_not_applicable: verdicts with a score whose label is a word for "not applicable".
             n_unjudged: labelled cases without a verdict of this judge.
             n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
-        default_label_threshold: the lowest label, 0..1, that counts as grounded if labels are on the
-            scale of a built-in judge (the judge's own threshold) or are words; otherwise None.
+        default_label_threshold: the lowest label that counts as grounded (see `JudgeLabels.threshold`).
         worded_rows: the rows where people's and the judge's labels are words, even "not applicable"; () if
             people's labels are numbers or booleans.
         labels: the labels that were joined.
@@ -393,7 +389,7 @@ def _comparable(label: object) -> object:
         return number
     if isinstance(label, str):
         return fold_label(label)
-    return repr(label)  # one label per judge is a mapping, which cannot be counted because it is not hashable
+    return repr(label)  # a list or a mapping is refused later; it is not hashable, so it cannot be counted
 
 
 def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
@@ -417,95 +413,59 @@ def vocabulary_of(judge: str, labels: Labels) -> LabelVocabulary:
 
 
 @dataclass(frozen=True)
-class LabelReader:
-    """Reads people's labels in the terms of one judge.
+class JudgeLabels:
+    """People's labels in the terms of one judge.
 
     Attributes:
-        judge: the judge's name.
+        by_case: the label of each case.
         vocabulary: what labels in words mean.
-        are_words: whether any label is one of the judge's words. If so, all text is read that way: "Yes" may
-            be the judge's label for what is not grounded, and so may 1 or true.
-        n_labels: how many cases have a label for this judge.
-        threshold: the lowest label, 0..1, that counts as grounded if labels are words or on the scale
-            of a built-in judge; otherwise None.
+        threshold: the lowest label that counts as grounded: that of the vocabulary if labels are words, and 1
+            if they are all 0 or 1; None for grades.
     """
 
-    judge: str
+    by_case: Mapping[str, HumanLabel]
     vocabulary: LabelVocabulary
-    are_words: bool
-    n_labels: int = 0
-    threshold: float | None = None
-
-    @classmethod
-    def of(cls, judge: str, labels: Labels) -> LabelReader:
-        """Make a reader of the labels for one judge, after checking that it can read all of them.
-
-        Raises:
-            LabelError: `unreadable_label`, including words that are neither a boolean nor a label of the
-                judge. The message says how often each of them occurs.
-        """
-        vocabulary = vocabulary_of(judge, labels)
-        are_words = any(
-            vocabulary.find_label(_label_text(value, judge, vocabulary)) for value in labels.by_case.values()
-        )
-        reader = cls(judge, vocabulary, are_words)
-        n_labels = 0
-        is_on_scale = False
-        unknown_words: Counter[str] = Counter()
-        faults: list[LabelError] = []
-        for case_id, value in labels.by_case.items():
-            is_on_scale = is_on_scale or is_mapping(value)
-            unknown_word = reader._find_unknown_word(value)
-            if unknown_word is not None:
-                unknown_words[unknown_word] += 1
-                continue
-            try:
-                label = reader.read(value, case_id)
-            except LabelError as error:
-                faults.append(error)
-                continue
-            if label != NO_LABEL:
-                n_labels += 1
-        if unknown_words:
-            _refuse_words(unknown_words, judge, vocabulary)
-        _raise_faults(faults)
-        threshold: float | None = None
-        rubric = _built_in_rubric(judge)
-        if are_words:
-            threshold = vocabulary.threshold
-        elif is_on_scale and rubric is not None:
-            threshold = rubric.threshold
-        return replace(reader, n_labels=n_labels, threshold=threshold)
-
-    def read(self, value: object, case_id: str) -> HumanLabel:
-        """Read an entry of `Labels.by_case`; see `label_of` for one that is not a word.
-
-        Raises:
-            LabelError: `unreadable_label`.
-        """
-        label = self.vocabulary.find_label(_label_text(value, self.judge, self.vocabulary))
-        if label is not None:
-            return HumanLabel(self.vocabulary.scores[label], label)
-        return HumanLabel(label_of(value, self.judge, case_id))
-
-    def _find_unknown_word(self, value: object) -> str | None:
-        """Return the text of a label that means nothing for this judge; None if it means something."""
-        text = _label_text(value, self.judge, self.vocabulary)
-        if not text or self.vocabulary.find_label(text):
-            return None
-        if self.are_words or _finite_number(text) is None:
-            return text
-        return None
+    threshold: float | None
 
 
-def labels_for(judge: str, labels: Labels) -> dict[str, HumanLabel]:
-    """Return the labels for one judge, by case id.
+def labels_for(judge: str, labels: Labels) -> JudgeLabels:
+    """Read people's labels in the terms of one judge.
+
+    If any label is one of the judge's words, all text is read that way: "Yes" may be the judge's label for
+    what is not grounded, and so may 1 or true.
 
     Raises:
-        LabelError: `unreadable_label` (see `LabelReader`).
+        LabelError: `unreadable_label`, including words that are neither a boolean nor a label of the judge.
+            The message says how often each of them occurs.
     """
-    reader = LabelReader.of(judge, labels)
-    return {case_id: reader.read(value, case_id) for case_id, value in labels.by_case.items()}
+    vocabulary = vocabulary_of(judge, labels)
+    are_words = any(vocabulary.find_label(value) for value in labels.by_case.values())
+    by_case: dict[str, HumanLabel] = {}
+    unknown_words: Counter[str] = Counter()
+    faults: list[LabelError] = []
+    for case_id, value in labels.by_case.items():
+        word = vocabulary.find_label(value)
+        number = _finite_number(value)
+        if word is not None:
+            by_case[case_id] = HumanLabel(vocabulary.scores[word], word)
+        elif _is_no_label(value):
+            by_case[case_id] = NO_LABEL
+        elif isinstance(value, str) and (are_words or number is None):
+            unknown_words[value.strip()] += 1
+        elif number is None:
+            message = f"{case_id}: the label {value!r} is neither a boolean nor a number"
+            faults.append(LabelError("unreadable_label", message, case_id))
+        else:
+            by_case[case_id] = HumanLabel(number)
+    if unknown_words:
+        _refuse_words(unknown_words, judge, vocabulary)
+    _raise_faults(faults)
+    threshold: float | None = None
+    if are_words:
+        threshold = vocabulary.threshold
+    elif {label.number for label in by_case.values()} <= {0.0, 1.0, None}:
+        threshold = 1.0
+    return JudgeLabels(by_case, vocabulary, threshold)
 
 
 def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary) -> NoReturn:
@@ -538,69 +498,24 @@ def find_grounded(judge: str, labels: Labels, threshold: float | None = None) ->
     Raises:
         LabelError: `unreadable_label`; `bad_option`: labels are grades without a threshold.
     """
-    reader = LabelReader.of(judge, labels)
-    human_labels = {case_id: reader.read(value, case_id) for case_id, value in labels.by_case.items()}
+    judge_labels = labels_for(judge, labels)
     if threshold is None:
-        threshold = reader.threshold
+        threshold = judge_labels.threshold
     if threshold is None:
-        numbers = {label.number for label in human_labels.values()}
-        if numbers - {0.0, 1.0, None}:
-            message = "the labels are grades: pass `label_threshold`, the lowest grade that means grounded"
-            raise LabelError("bad_option", message, "label_threshold")
-        threshold = 1.0
+        message = "the labels are grades: pass `label_threshold`, the lowest grade that means grounded"
+        raise LabelError("bad_option", message, "label_threshold")
     grounded: dict[str, bool | None] = {}
-    for case_id, label in human_labels.items():
+    for case_id, label in judge_labels.by_case.items():
         if label == NO_LABEL:
             grounded[case_id] = None
         elif label.number is None:
             grounded[case_id] = True
         else:
-            grounded[case_id] = label.number >= threshold
+            grounded[case_id] = passes(label.number, threshold)
     return grounded
 
 
-def number_of(value: object, source: str) -> float | None:
-    """Convert a label to a number: true, yes and pass to 1, false, no and fail to 0; None if it is empty.
-
-    Args:
-        value: a boolean, a finite number, a string with either, NaN or None.
-        source: what the error message names, such as the case's id.
-
-    Raises:
-        LabelError: `unreadable_label`.
-    """
-    if _is_no_label(value):
-        return None
-    number = _finite_number(value)
-    if number is None:
-        _refuse_label(value, source)
-    return number
-
-
-def label_of(value: object, judge: str, source: str) -> float | None:
-    """Convert an entry of `Labels.by_case` to the label for one judge; None if it has none.
-
-    A mapping has one label per judge. For a built-in judge, that label is on the judge's own scale
-    (a list: one value per sentence; a mapping: one value per part) and is converted to a score,
-    0..1, like the judge's own values; for any other judge see `number_of`.
-
-    Raises:
-        LabelError: `unreadable_label`, including a value outside the judge's scale.
-    """
-    if not is_mapping(value):
-        return number_of(value, source)
-    judge_value = value.get(judge)
-    if judge_value is None:
-        return None
-    rubric = _built_in_rubric(judge)
-    if rubric is None:
-        return number_of(judge_value, source)
-    return _score_on_judge_scale(judge_value, rubric, source)
-
-
-def join(
-    verdicts: Iterable[Verdict], labels: Labels, judges: Collection[str] | None = None
-) -> list[JudgedRows]:
+def join(verdicts: Iterable[Verdict], labels: Labels) -> list[JudgedRows]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
     Verdicts without a judge (rows that could not be read) are left out. Verdicts whose case has no label
@@ -609,7 +524,6 @@ def join(
     Args:
         verdicts: of any judges.
         labels: people's labels.
-        judges: the judges whose verdicts to join; None: all.
 
     Raises:
         LabelError: `unreadable_label` (see `labels_for`); `no_sample`: the labels come from a drawn
@@ -618,102 +532,70 @@ def join(
     if labels.samples and not labels.drawn_rows:
         raise LabelError("no_sample", NO_SAMPLE, "sample")
     latest = latest_verdicts(verdicts)
-    joined = {
-        judge: _Joined.of(judge, labels) for judge in latest.judges if judges is None or judge in judges
-    }
+    labelled: dict[str, list[BriefVerdict]] = {judge: [] for judge in latest.judges}
+    counts = {judge: Counter(n_repeated=latest.n_repeated.get(judge, 0)) for judge in latest.judges}
     for verdict in latest:
-        if verdict.judge not in joined:
+        if not verdict.judge:
             continue
-        if (verdict.case_id or "") in labels.by_case:
-            joined[verdict.judge].add(brief_verdict(verdict, with_explanation=True))
+        if verdict.case_id in labels.by_case:
+            labelled[verdict.judge].append(brief_verdict(verdict, with_explanation=True))
         else:
-            joined[verdict.judge].counts[_reason_to_exclude(verdict, NO_LABEL) or ""] += 1
-    judged_rows: list[JudgedRows] = []
-    for judge, rows in joined.items():
-        rows.counts["n_repeated"] = latest.n_repeated.get(judge, 0)
-        judged_rows.append(rows.judged_rows())
-    return judged_rows
+            counts[verdict.judge][_reason_to_exclude(verdict, NO_LABEL) or ""] += 1
+    return [join_judge(judge, labelled[judge], labels, counts[judge]) for judge in latest.judges]
 
 
-@dataclass
-class _Joined:
-    """The verdicts of one judge while they are being joined with the labels.
+def join_judge(
+    judge: str, verdicts: Iterable[BriefVerdict], labels: Labels, counts: Mapping[str, int]
+) -> JudgedRows:
+    """Join one judge's verdicts, each on a case with a label, with the labels.
 
-    Attributes:
+    Args:
+        judge: the judge.
+        verdicts: its verdicts, one per case.
         labels: people's labels.
-        reader: the reader of the labels.
-        counts: how many verdicts are not compared, by reason.
-        labelled_rows: see `JudgedRows`, also for the other lists.
-        n_judged: how many labelled cases have a verdict.
-        judge_has_labels: whether any of the worded rows has one of the judge's labels.
+        counts: how many other verdicts it has, by reason.
+
+    Raises:
+        LabelError: `unreadable_label` (see `labels_for`).
     """
-
-    labels: Labels
-    reader: LabelReader
-    counts: dict[str, int]
-    labelled_rows: list[LabelledVerdict] = field(default_factory=list[LabelledVerdict])
-    unscored_rows: list[LabelledVerdict] = field(default_factory=list[LabelledVerdict])
-    worded_rows: list[LabelledVerdict] = field(default_factory=list[LabelledVerdict])
-    n_judged: int = 0
-    judge_has_labels: bool = False
-
-    @classmethod
-    def of(cls, judge: str, labels: Labels) -> _Joined:
-        """Start joining the verdicts of a judge.
-
-        Raises:
-            LabelError: `unreadable_label` (see `LabelReader`).
-        """
-        return cls(labels, LabelReader.of(judge, labels), dict.fromkeys(REASONS, 0))
-
-    def add(self, verdict: BriefVerdict) -> None:
-        """Join a verdict with the label of its case."""
+    judge_labels = labels_for(judge, labels)
+    all_counts = dict.fromkeys(REASONS, 0) | dict(counts)
+    all_counts["n_unjudged"] = sum(label != NO_LABEL for label in judge_labels.by_case.values())
+    labelled_rows: list[LabelledVerdict] = []
+    unscored_rows: list[LabelledVerdict] = []
+    worded_rows: list[LabelledVerdict] = []
+    for verdict in verdicts:
         case_id = verdict.case_id or ""
         row = LabelledVerdict(
             verdict=verdict,
-            human_label=self.reader.read(self.labels.by_case[case_id], case_id),
-            judge_label=self.reader.vocabulary.find_label(verdict.label or ""),
-            group=self.labels.group_of(verdict.case_id),
-            drawn_row=self.labels.drawn_rows.get(case_id),
+            human_label=judge_labels.by_case[case_id],
+            judge_label=judge_labels.vocabulary.find_label(verdict.label),
+            group=labels.group_of(case_id),
+            drawn_row=labels.drawn_rows.get(case_id),
         )
-        if row.human_label != NO_LABEL:
-            self.n_judged += 1
         reason = _reason_to_exclude(verdict, row.human_label)
         if reason is None:
-            self.labelled_rows.append(row)
+            labelled_rows.append(row)
         else:
-            self.counts[reason] += 1
+            all_counts[reason] += 1
+        if row.human_label != NO_LABEL:
+            all_counts["n_unjudged"] -= 1
         if verdict.score is None and row.human_label.number is not None:
-            self.unscored_rows.append(row)
+            unscored_rows.append(row)
         if row.is_in_words:
-            self.worded_rows.append(row)
-            self.judge_has_labels = self.judge_has_labels or row.judge_label is not None
-
-    def judged_rows(self) -> JudgedRows:
-        """Return what was joined."""
-        counts = {"n_repeated": 0, **self.counts, "n_unjudged": self.reader.n_labels - self.n_judged}
-        return JudgedRows(
-            judge=self.reader.judge,
-            labelled_rows=self.labelled_rows,
-            counts=counts,
-            default_label_threshold=self.reader.threshold,
-            unscored_rows=self.unscored_rows,
-            # Words are only compared with words, and a judge that answers with numbers has none.
-            worded_rows=self.worded_rows if self.judge_has_labels else (),
-            labels=self.labels,
-        )
-
-
-def join_judge(judge: str, verdicts: Iterable[BriefVerdict], labels: Labels) -> JudgedRows:
-    """Join one judge's verdicts, one per case and each with a label, with the labels.
-
-    Raises:
-        LabelError: `unreadable_label` (see `LabelReader`).
-    """
-    joined = _Joined.of(judge, labels)
-    for verdict in verdicts:
-        joined.add(verdict)
-    return joined.judged_rows()
+            worded_rows.append(row)
+    # Words are only compared with words, and a judge that answers with numbers has none.
+    if all(row.judge_label is None for row in worded_rows):
+        worded_rows = []
+    return JudgedRows(
+        judge=judge,
+        labelled_rows=labelled_rows,
+        counts=all_counts,
+        default_label_threshold=judge_labels.threshold,
+        unscored_rows=unscored_rows,
+        worded_rows=worded_rows,
+        labels=labels,
+    )
 
 
 def _reason_to_exclude(verdict: Verdict | BriefVerdict, label: HumanLabel) -> str | None:
@@ -727,16 +609,6 @@ def _reason_to_exclude(verdict: Verdict | BriefVerdict, label: HumanLabel) -> st
     if label.word:
         return "n_label_not_applicable"
     return "n_unlabelled"
-
-
-def _label_text(value: object, judge: str, vocabulary: LabelVocabulary) -> str:
-    """Return an entry of `Labels.by_case` as text; "" for numbers and booleans that are not labels."""
-    judge_value = value.get(judge) if is_mapping(value) else value
-    if isinstance(judge_value, bool | int):
-        return vocabulary.find_label(str(judge_value)) or ""
-    if isinstance(judge_value, str) and not _is_no_label(judge_value):
-        return judge_value.strip()
-    return ""
 
 
 def _is_no_label(value: object) -> bool:
@@ -759,32 +631,6 @@ def _finite_number(value: object) -> float | None:
     return number if isfinite(number) else None
 
 
-def _score_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
-    """Convert a label on the judge's own scale to a score, 0..1; None if it means "nothing to judge"."""
-    parts: list[object] = [value]
-    if is_mapping(value):
-        parts = list(value.values())
-    elif is_list(value):
-        parts = list(value)
-    numbers: list[float] = []
-    for part in parts:
-        number = number_of(part, source)
-        if number is not None:
-            numbers.append(number)
-    has_empty_part = len(numbers) < len(parts)
-    if not numbers or has_empty_part or not all(rubric.scale.holds(number) for number in numbers):
-        _refuse_label(value, f"{source}, {rubric.name} (scale {rubric.scale})")
-    if numbers[0] in rubric.not_applicable:
-        return None
-    has_parts = rubric.format.part_names or rubric.format.parts_are_sentences
-    if len(numbers) > 1 and not has_parts:
-        _refuse_label(value, f"{source}, {rubric.name} (a single value)")
-    if rubric.passes == "weakest":
-        return min(rubric.scale.score(number) for number in numbers)
-    part_readings = [PartReading("", number) for number in numbers]
-    return rubric.format.score(Reading(numbers[0], parts=tuple(part_readings)), rubric.scale)
-
-
 @cache
 def _built_in_rubric(judge: str) -> Rubric | None:
     """Return the rubric of a built-in judge; None for any other judge's name."""
@@ -802,8 +648,3 @@ def value_in(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  any valu
     if is_mapping(metadata):
         return metadata.get(key)
     return None
-
-
-def _refuse_label(value: object, source: str) -> NoReturn:
-    message = f"{source}: the label {value!r} is neither a boolean nor a number on the scale"
-    raise LabelError("unreadable_label", message, source)

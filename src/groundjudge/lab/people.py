@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
 from typing import TypeAlias
 
 from groundjudge.lab.figures import cohen_kappa, confusion_cells
-from groundjudge.lab.labels import Labels
+from groundjudge.lab.labels import Labels, find_grounded
 from groundjudge.lab.libraries import np
 from groundjudge.verdict import Finite, Frozen, Score
 
@@ -35,18 +35,17 @@ class People(Frozen):
 
 
 def measure_people(
-    labels: Labels,
-    find_grounded: Callable[[Labels], Mapping[str, bool | None]],
-    passed: Mapping[str, bool | None],
+    judge: str, labels: Labels, label_threshold: float | None, passed: Mapping[str, bool | None]
 ) -> People | None:
     """Compare people with each other, and the judge with them, on rows with two labels; None without any.
 
     Args:
+        judge: the judge's name.
         labels: people's labels; those of a drawn sample count by their weights.
-        find_grounded: says whether labels call each case grounded.
+        label_threshold: the lowest label that means grounded; None: as for `agree`.
         passed: whether each case passed the judge; None for an error.
     """
-    opinions = _opinions_by_case(labels, find_grounded)
+    opinions = _opinions_by_case(judge, labels, label_threshold)
     if not opinions:
         return None
     weights = dict.fromkeys(opinions, 1.0)
@@ -74,13 +73,11 @@ def measure_people(
     )
 
 
-def _opinions_by_case(
-    labels: Labels, find_grounded: Callable[[Labels], Mapping[str, bool | None]]
-) -> dict[str, list[bool]]:
+def _opinions_by_case(judge: str, labels: Labels, label_threshold: float | None) -> dict[str, list[bool]]:
     """Say whether each person calls a case grounded, for cases where at least two could tell."""
     opinions: dict[str, list[bool]] = {}
     for labels_of_person in labels.annotators.values():
-        grounded_cases = find_grounded(replace(labels, by_case=labels_of_person))
+        grounded_cases = find_grounded(judge, replace(labels, by_case=labels_of_person), label_threshold)
         for case_id, is_grounded in grounded_cases.items():
             if is_grounded is not None:
                 opinions.setdefault(case_id, []).append(is_grounded)

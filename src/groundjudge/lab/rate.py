@@ -138,9 +138,6 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
         judged.add(verdict)
     labels = _check_origin(labels, sample, judged)
 
-    def find_grounded_cases(labels: Labels) -> Mapping[str, bool | None]:
-        return find_grounded(name, labels, label_threshold)
-
     def estimate(grounded: Grounded) -> tuple[float, float]:
         if sample:
             return _estimate_from_strata(sample.strata, grounded)
@@ -149,7 +146,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     # None means that people could not tell. The ids are a set, whose order changes between processes,
     # and with it the last digit of a sum of weights, so they are sorted.
     opinions: dict[str, bool | None] = dict.fromkeys(sorted(labels.reviewed_ids))
-    opinions.update(find_grounded_cases(labels))
+    opinions.update(find_grounded(name, labels, label_threshold))
     grounded = {case_id: opinion for case_id, opinion in opinions.items() if opinion is not None}
     if len(grounded) < LEAST:
         message = f"only {len(grounded)} rows are labelled grounded or not grounded: label at least {LEAST}"
@@ -176,7 +173,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
         bounds=(lowest_value, highest_value),
         n_unlabelled=len(sample.ids) - len(opinions) if sample else 0,
         n_verdicts=judged.n_rows,
-        people=measure_people(labels, find_grounded_cases, judged.passed),
+        people=measure_people(name, labels, label_threshold, judged.passed),
     )
 
 

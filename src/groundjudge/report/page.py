@@ -166,7 +166,7 @@ def _human_labels(collected: CollectedVerdicts, labels: Labels) -> dict[tuple[st
     """Return people's labels by judge and case: words as the judge writes them, other labels as numbers."""
     human_labels: dict[tuple[str, str], str | float | None] = {}
     for judge in collected.counts:
-        for case_id, label in labels_for(judge, labels).items():
+        for case_id, label in labels_for(judge, labels).by_case.items():
             human_labels[judge, case_id] = label.word or label.number
     return human_labels
 

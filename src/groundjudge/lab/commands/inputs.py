@@ -44,17 +44,15 @@ class VerdictFile:
     Attributes:
         path: the file.
         verdicts: the verdicts that count, by the requested judges.
-        all_verdicts: the verdicts that count, by all judges.
     """
 
     path: str
     verdicts: LatestVerdicts
-    all_verdicts: LatestVerdicts
 
     def by_judge(self, name: str) -> LatestVerdicts:
         """Select the verdicts of one judge; exit if there are none."""
         _check_judge(self.path, self.verdicts, name)
-        return self.all_verdicts.select([name])
+        return self.verdicts.select([name])
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,9 @@ def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile
     if not len(verdicts):
         first = f"; the first line: {verdicts.first_unreadable}" if verdicts.n_unreadable else ""
         fail(f"{path} contains no verdicts: expected a file written by `groundjudge run`{first}")
-    if not judges:
-        return VerdictFile(path, verdicts, verdicts)
-    for judge in judges:
+    for judge in judges or ():
         _check_judge(path, verdicts, judge)
-    return VerdictFile(path, verdicts.select(judges), verdicts)
+    return VerdictFile(path, verdicts.select(judges) if judges else verdicts)
 
 
 def _check_judge(path: str, verdicts: LatestVerdicts, name: str) -> None:
@@ -193,7 +189,7 @@ def join_labels(file: VerdictFile, path: str, labels: Labels) -> list[JudgedRows
         path: the path of the file of labels.
         labels: its labels.
     """
-    joined = join(file.all_verdicts, labels, file.verdicts.judges)
+    joined = join(file.verdicts, labels)
     # One judge with a row is enough: the figures say that the others have none.
     if not any(judge.labelled_rows or judge.worded_rows for judge in joined):
         fail(_why_no_row(file, path, labels, joined))
@@ -347,9 +343,9 @@ def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoR
     screen.text(*as_notes(notes))
     status = 0
     for file in files:
-        n_unreadable = file.all_verdicts.n_unreadable
+        n_unreadable = file.verdicts.n_unreadable
         if n_unreadable:
-            first = file.all_verdicts.first_unreadable
+            first = file.verdicts.first_unreadable
             screen.text(f"{file.path}: {n_unreadable} unreadable lines, the first is {first}")
             status = INCOMPLETE
     raise typer.Exit(status)
