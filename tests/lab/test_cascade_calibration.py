@@ -273,7 +273,7 @@ WRONG: Mapping[str, tuple[Callable[[], object], str]] = {
         lambda: calibrated(
             [1.0], [True], cheap=[verdict("case 0000", 1.0), verdict("case 0000", 1.0, judge="two")]
         ),
-        "pass the verdicts of one judge, not of one, two",
+        "these are verdicts of one, two: pass those of one judge",
     ),
     "two thresholds": (
         lambda: calibrated(

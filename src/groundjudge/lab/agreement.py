@@ -18,6 +18,7 @@ from groundjudge.lab.figures import (
     RESAMPLES,
     Bools,
     Bootstrap,
+    Bounds,
     Figure,
     Floats,
     Sample,
@@ -54,9 +55,6 @@ MIN_TURN = 1e-9
 
 # Rows that share their context are worth a note above this share of the labelled rows.
 MANY_SAME_CONTEXT = 0.1
-
-# The value of a figure if the rows without a score were all wrong, and if all were right.
-Bounds: TypeAlias = tuple[Finite | None, Finite | None]
 
 # One threshold for all judges, or one per judge name; None: whether a row passed in its run counts.
 Thresholds: TypeAlias = float | Mapping[str, float] | None
@@ -292,13 +290,20 @@ def sample_of(
 ) -> Sample:
     """Turn the labelled verdicts of a judge into columns; for the options see `AgreeOptions`.
 
-    Rows without a score come last. Labels that are all 0 or 1 are not grades.
+    Rows without a score come last.
     """
-    rows = [*judged_rows.labelled_rows, *judged_rows.unscored_rows]
-    labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
-    is_graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
         label_threshold = judged_rows.default_label_threshold
+    rows = [*judged_rows.labelled_rows, *judged_rows.unscored_rows]
+    return sample_of_rows(rows, threshold, label_threshold)
+
+
+def sample_of_rows(
+    rows: Sequence[LabelledVerdict], threshold: float | None, label_threshold: float | None
+) -> Sample:
+    """Turn verdicts of a judge with their labels into columns. Labels that are all 0 or 1 are not grades."""
+    labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
+    is_graded = not np.isin(labels, (0, 1)).all()
     return replace(
         unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold),
         positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
@@ -467,10 +472,7 @@ def _bounds(sample: Sample) -> dict[str, Bounds]:
     """Compute the figures if the rows without a score were all wrong, and if all were right."""
     if_wrong = sample.count_unscored("wrong").values(Sample.agreement)
     if_right = sample.count_unscored("right").values(Sample.agreement)
-    bounds: dict[str, Bounds] = {}
-    for name, figure_if_wrong in if_wrong.items():
-        bounds[name] = (figures.none_if_nan(figure_if_wrong), figures.none_if_nan(if_right[name]))
-    return bounds
+    return figures.pair_values(if_wrong, if_right)
 
 
 def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -> tuple[Disagreement, ...]:

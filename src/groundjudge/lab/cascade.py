@@ -24,9 +24,9 @@ from groundjudge.judging.cascade import Bounds, By
 from groundjudge.judging.probability import passing_probability
 from groundjudge.lab.calibration import ONE_SIDED, lower_bound
 from groundjudge.lab.labels import LabelError, Labels, find_grounded
+from groundjudge.lab.matched import single_judge
 from groundjudge.lab.proportions import Rate, rate_of, wilson
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score, passes, round_score
 
 STEPS_OF_BOUNDS = 10_000
@@ -154,8 +154,8 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     """
     if not 0 < accuracy < 1:
         raise LabelError("bad_option", f"`accuracy` must be between 0 and 1, not {accuracy:g}", "accuracy")
-    cheap_verdicts = _single_judge(cheap, "the cheap judge")
-    strong_verdicts = _single_judge(strong, "the strong judge")
+    cheap_verdicts = single_judge(cheap, "the cheap judge")
+    strong_verdicts = single_judge(strong, "the strong judge")
     (judge,) = cheap_verdicts.judges
     grounded: dict[str, bool] = {}
     for case_id, is_grounded in find_grounded(judge, labels, label_threshold).items():
@@ -320,19 +320,6 @@ def _bounds_of(standing: Iterable[CascadeRow], by: By) -> tuple[Bounds, bool]:
         else:
             low = row.number if low is None else max(low, row.number)
     return (low, high), not_applicable_stands
-
-
-def _single_judge(verdicts: Iterable[Verdict], who: str) -> LatestVerdicts:
-    """Return the verdicts of a single judge that count.
-
-    Raises:
-        LabelError: `bad_option`: there is no judge, or there are several.
-    """
-    latest = latest_verdicts(verdicts)
-    if len(latest.judges) != 1:
-        judges = ", ".join(latest.judges) if latest.judges else "no judge"
-        raise LabelError("bad_option", f"{who}: pass the verdicts of one judge, not of {judges}", who)
-    return latest.select(latest.judges)  # without the rows that belong to no judge
 
 
 Number = Callable[[Verdict], tuple[float | None, float | None]]

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from groundjudge.lab import figures
-from groundjudge.lab.agreement import Bounds, notices_on, sample_of
-from groundjudge.lab.brief import BriefVerdict
+from groundjudge.lab.agreement import notices_on, sample_of_rows
 from groundjudge.lab.figures import (
     RESAMPLES,
-    Bools,
     Bootstrap,
-    Draws,
+    Bounds,
     Figure,
     Floats,
     Sample,
     SampleStatistics,
     unlabelled_sample,
 )
-from groundjudge.lab.labels import (
-    NO_SAMPLE,
-    JudgedRows,
-    LabelError,
-    LabelledVerdict,
-    Labels,
-    join_judge,
-)
+from groundjudge.lab.labels import LabelledVerdict, Labels, check_weights, labels_for
 from groundjudge.lab.libraries import np
-from groundjudge.lab.matched import MatchedCases, Side
+from groundjudge.lab.matched import MatchedCases, match_cases
 from groundjudge.lab.proportions import mcnemar
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
+
+# The samples of two judges on the same cases.
+SamplePair: TypeAlias = tuple[Sample, Sample]
 
 
 class Comparison(Frozen):
@@ -113,194 +108,157 @@ def compare(  # noqa: PLR0913  each option changes the figures
         LabelError: `bad_option` if either side does not come from exactly one judge;
             `unreadable_label`.
     """
-    matched = MatchedCases.of(Side.of(first), Side.of(second))
-    return compare_matched(
-        matched,
-        labels or Labels({}),
-        thresholds=thresholds,
-        label_threshold=label_threshold,
-        bootstrap=Bootstrap(resamples, seed),
-    )
+    labels = labels or Labels({})
+    matched = match_cases(first, second)
+    labelled_cases = label_cases(matched, labels, thresholds, label_threshold)
+    return compare_matched(matched, labels, labelled_cases, thresholds, Bootstrap(resamples, seed))
 
 
 def compare_matched(
     matched: MatchedCases,
     labels: Labels,
-    *,
+    labelled_cases: LabelledCases | None,
     thresholds: tuple[float | None, float | None],
-    label_threshold: float | None,
     bootstrap: Bootstrap,
 ) -> Comparison:
-    """Compare two judges whose verdicts were matched; for the arguments see `compare`."""
-    labelled_cases = label_cases(matched, labels, thresholds, label_threshold)
-    all_cases = _all_cases(matched.sides, labels, thresholds, labelled_cases)
-    cases = _SamplePair.of(*all_cases).without_labels()
-    measured = [(cases, Sample.mean_score), (cases, Sample.pass_rate)]
-    bounds = cases.bounds(Sample.pass_rate)
-    as_run = cases.as_run(Sample.pass_rate)
-    labelled = cases
+    """Compare two judges whose verdicts were matched; for the arguments see `compare` and `label_cases`."""
+    groups = [labels.group_of(verdict.case_id) for verdict in matched.sides[0]]
+    cases = (
+        unlabelled_sample(matched.sides[0], groups, thresholds[0]),
+        unlabelled_sample(matched.sides[1], groups, thresholds[1]),
+    )
+    scored = _scored_by_both(cases)
+    labelled = scored
+    measured: list[tuple[SampleStatistics, SamplePair]] = [
+        (Sample.mean_score, scored),
+        (Sample.pass_rate, scored),
+    ]
+    with_unscored: list[tuple[SampleStatistics, SamplePair]] = [(Sample.pass_rate, cases)]
     if labelled_cases is not None:
-        labelled = _SamplePair.of(*labelled_cases.samples)
-        measured.append((labelled, Sample.agreement))
-        bounds |= labelled.bounds(Sample.agreement)
-        as_run |= labelled.as_run(Sample.agreement)
-    resampled = _resample(measured, bootstrap)
-    n_first_right, n_second_right, n_labelled = labelled.count_right()
-    n_groups = cases.scored[0].n_groups
+        labelled = _scored_by_both(labelled_cases.samples)
+        measured.append((Sample.agreement, labelled))
+        with_unscored = [
+            (Sample.pass_rate, labelled_cases.add_labels(cases)),
+            (Sample.agreement, labelled_cases.samples),
+        ]
+    values: dict[str, Bounds] = {}
+    differences: dict[str, Floats] = {}
+    differences_on_enough_rows: dict[str, Floats] = {}
+    for statistics, (first, second) in measured:
+        first_draws, second_draws, changes = figures.resample_pair(first, second, statistics, bootstrap)
+        values |= figures.pair_values(figures.values_of(first_draws), figures.values_of(second_draws))
+        differences |= changes
+        if figures.few_rows_notice(first) is None:
+            differences_on_enough_rows |= changes
+    bounds: dict[str, Bounds] = {}
+    as_run: dict[str, Bounds] = {}
+    for statistics, pair in with_unscored:
+        bounds |= _bounds(pair, statistics)
+        as_run |= _as_run(pair, statistics)
+    n, n_groups = len(scored[0].scores), scored[0].n_groups
+    n_labelled, n_first_right, n_second_right = _count_right(labelled)
+    same_outcome: float | None = None
+    if n:
+        same_outcome = float((scored[0].passed == scored[1].passed).mean())
     return Comparison(
         first=matched.judges[0],
         second=matched.judges[1],
-        n=cases.n,
-        n_labelled=0 if labelled_cases is None else labelled.n,
-        n_first_only=len(matched.first_scored - matched.second_scored),
-        n_second_only=len(matched.second_scored - matched.first_scored),
-        n_neither=matched.n_neither_scored,
-        n_changed=len(matched.changed_ids),
+        n=n,
+        n_labelled=0 if labelled_cases is None else len(labelled[0].scores),
+        n_first_only=matched.n_first_only,
+        n_second_only=matched.n_second_only,
+        n_neither=matched.n_neither,
+        n_changed=matched.n_changed,
         n_groups=n_groups,
-        same_outcome=cases.same_outcome,
-        values=resampled.values,
-        differences=figures.percentile_figures(resampled.differences),
-        clear=tuple(figures.clear_differences(resampled.differences_on_enough_rows)),
+        same_outcome=same_outcome,
+        values=values,
+        differences=figures.percentile_figures(differences),
+        clear=tuple(figures.clear_differences(differences_on_enough_rows)),
         bounds=bounds,
         as_run=as_run,
         n_first_right=n_first_right,
         n_second_right=n_second_right,
         # The test assumes independent cases.
-        p=mcnemar(n_first_right, n_second_right, n_labelled) if n_groups == cases.n else None,
-        notices=notices_on(labelled.scored[0], {}, labels),
+        p=mcnemar(n_first_right, n_second_right, n_labelled) if n_groups == n else None,
+        notices=notices_on(labelled[0], {}, labels),
     )
 
 
-@dataclass(frozen=True)
-class _SamplePair:
-    """Two judges on the same cases.
-
-    Attributes:
-        all_cases: the sample of each, including cases without a score.
-        scored: the cases that both scored.
-    """
-
-    all_cases: tuple[Sample, Sample]
-    scored: tuple[Sample, Sample]
-
-    @classmethod
-    def of(cls, first: Sample, second: Sample) -> _SamplePair:
-        """Leave out cases that either judge did not score."""
-        # In a paired comparison, a case counts for both judges or for neither.
-        is_scored = first.is_scored & second.is_scored
-        return cls((first, second), (first.select(is_scored), second.select(is_scored)))
-
-    def without_labels(self) -> _SamplePair:
-        """Return the same, without labels that have already said what is right."""
-        first, second = self.scored
-        # Labels would put pseudo-rows into two classes, which figures without labels do not have.
-        return replace(self, scored=(replace(first, positive=None), replace(second, positive=None)))
-
-    @property
-    def n(self) -> int:
-        """The number of cases that both scored."""
-        return self.scored[0].scores.size
-
-    @property
-    def has_unscored(self) -> bool:
-        """Whether either judge left a case without a score."""
-        return not all(sample.is_scored.all() for sample in self.all_cases)
-
-    @property
-    def same_outcome(self) -> float | None:
-        """The share of the cases that passed with both or with neither; None without cases."""
-        if not self.n:
-            return None
-        first, second = self.scored
-        return float((first.passed == second.passed).mean())
-
-    def count_right(self) -> tuple[int, int, int]:
-        """Count how often only the first judge is right, how often only the second, and the labels."""
-        first, second = self.scored
-        if first.positive is None:
-            return 0, 0, 0
-        first_right = first.passed == first.positive
-        second_right = second.passed == first.positive
-        only_first = int((first_right & ~second_right).sum())
-        only_second = int((second_right & ~first_right).sum())
-        return only_first, only_second, self.n
-
-    def bounds(self, statistics: SampleStatistics) -> dict[str, Bounds]:
-        """Compute each difference if cases without a score were worst and best for the second judge."""
-        if not self.has_unscored:
-            return {}
-        first, second = self.all_cases
-        first_if_wrong = first.count_unscored("wrong").values(statistics)
-        second_if_wrong = second.count_unscored("wrong").values(statistics)
-        first_if_right = first.count_unscored("right").values(statistics)
-        second_if_right = second.count_unscored("right").values(statistics)
-        bounds: dict[str, Bounds] = {}
-        for name in first_if_wrong:
-            lowest = second_if_wrong[name] - first_if_right[name]
-            highest = second_if_right[name] - first_if_wrong[name]
-            bounds[name] = (figures.none_if_nan(lowest), figures.none_if_nan(highest))
-        return bounds
-
-    def as_run(self, statistics: SampleStatistics) -> dict[str, Bounds]:
-        """Compute each figure of both judges on the rows of `bounds`, counted as in their runs."""
-        if not self.has_unscored:
-            return {}
-        first, second = self.all_cases
-        first_values = first.count_unscored("as-run").values(statistics)
-        second_values = second.count_unscored("as-run").values(statistics)
-        pairs: dict[str, Bounds] = {}
-        for name, first_value in first_values.items():
-            pairs[name] = (figures.none_if_nan(first_value), figures.none_if_nan(second_values[name]))
-        return pairs
+def _scored_by_both(pair: SamplePair) -> SamplePair:
+    """Leave out cases that either judge did not score: a case counts for both judges or for neither."""
+    first, second = pair
+    is_scored = first.is_scored & second.is_scored
+    return first.select(is_scored), second.select(is_scored)
 
 
-@dataclass(frozen=True)
-class _ResampledFigures:
-    """The figures of two judges by name, and how they vary.
-
-    Attributes:
-        values: the figure of the first judge and of the second.
-        differences: the second's minus the first's, and the same for each resample.
-        differences_on_enough_rows: those with enough cases for an interval.
-    """
-
-    values: Mapping[str, tuple[float | None, float | None]]
-    differences: Draws
-    differences_on_enough_rows: Draws
+def _count_right(labelled: SamplePair) -> tuple[int, int, int]:
+    """Count the cases whose label says what is right, and those on which only one of the judges is right."""
+    first, second = labelled
+    if first.positive is None:
+        return 0, 0, 0
+    first_right = first.passed == first.positive
+    second_right = second.passed == first.positive
+    only_first = int((first_right & ~second_right).sum())
+    only_second = int((second_right & ~first_right).sum())
+    return first.scores.size, only_first, only_second
 
 
-def _resample(
-    measured: Iterable[tuple[_SamplePair, SampleStatistics]], bootstrap: Bootstrap
-) -> _ResampledFigures:
-    """Compute the figures of each pair of samples on the cases that both scored, and resample them."""
-    values: dict[str, tuple[float | None, float | None]] = {}
-    differences: dict[str, Floats] = {}
-    differences_on_enough_rows: dict[str, Floats] = {}
-    for pair, statistics in measured:
-        first, second = pair.scored
-        first_draws, second_draws, changes = figures.resample_pair(first, second, statistics, bootstrap)
-        for name in changes:
-            first_value = figures.none_if_nan(float(first_draws[name][0]))
-            values[name] = (first_value, figures.none_if_nan(float(second_draws[name][0])))
-        differences.update(changes)
-        if figures.few_rows_notice(first) is None:
-            differences_on_enough_rows.update(changes)
-    return _ResampledFigures(values, differences, differences_on_enough_rows)
+def _bounds(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]:
+    """Compute each difference if cases without a score were worst and best for the second judge."""
+    if _all_scored(pair):
+        return {}
+    first_if_wrong, second_if_wrong = _count_unscored(pair, "wrong", statistics)
+    first_if_right, second_if_right = _count_unscored(pair, "right", statistics)
+    lowest = {name: second_if_wrong[name] - first_if_right[name] for name in first_if_right}
+    highest = {name: second_if_right[name] - first_if_wrong[name] for name in first_if_wrong}
+    return figures.pair_values(lowest, highest)
+
+
+def _as_run(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]:
+    """Compute each figure of both judges on the rows of `_bounds`, counted as in their runs."""
+    if _all_scored(pair):
+        return {}
+    return figures.pair_values(*_count_unscored(pair, "as-run", statistics))
+
+
+def _all_scored(pair: SamplePair) -> bool:
+    return all(sample.is_scored.all() for sample in pair)
+
+
+def _count_unscored(
+    pair: SamplePair, rule: figures.Unscored, statistics: SampleStatistics
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Compute the figures of both judges on all cases, with a rule for those without a score."""
+    first, second = pair
+    return first.count_unscored(rule).values(statistics), second.count_unscored(rule).values(statistics)
 
 
 @dataclass(frozen=True)
 class LabelledCases:
-    """The cases with a label for both judges.
+    """The cases with a label, judged by both.
 
     Attributes:
         ids: of the cases.
-        judged: the rows of each judge.
-        samples: the same rows as columns.
+        places: their places among the matched cases.
+        samples: their rows as columns, for each judge.
     """
 
     ids: Sequence[str]
-    judged: tuple[JudgedRows, JudgedRows]
-    samples: tuple[Sample, Sample]
+    places: Sequence[int]
+    samples: SamplePair
+
+    def add_labels(self, pair: SamplePair) -> SamplePair:
+        """Add the labels to samples of all matched cases; a case without a label counts as grounded."""
+        first, second = pair
+        return self._add_positive(first, self.samples[0]), self._add_positive(second, self.samples[1])
+
+    def _add_positive(self, sample: Sample, labelled: Sample) -> Sample:
+        if labelled.positive is None:
+            return sample
+        # So "wrong" counts a case with neither score nor label as not passed, and "right" as passed.
+        positive = np.ones_like(sample.passed)
+        positive[self.places] = labelled.positive
+        return replace(sample, positive=positive)
 
 
 def label_cases(
@@ -309,9 +267,7 @@ def label_cases(
     thresholds: tuple[float | None, float | None],
     label_threshold: float | None,
 ) -> LabelledCases | None:
-    """Find the cases with a label for both judges; None without such cases.
-
-    If each judge has its own labels, one may lack some.
+    """Find the cases with a label; None without such cases.
 
     Args:
         matched: the verdicts of both sides.
@@ -322,66 +278,26 @@ def label_cases(
     Raises:
         LabelError: `no_sample`, `unreadable_label`.
     """
-    if labels.samples and not labels.drawn_rows:
-        raise LabelError("no_sample", NO_SAMPLE, "sample")
-    joined: list[JudgedRows] = []
-    for judge, side in zip(matched.judges, matched.sides, strict=True):
-        with_label = [verdict for verdict in side if verdict.case_id in labels.by_case]
-        joined.append(join_judge(judge, with_label, labels, {}))
-    first_joined, second_joined = joined
-    first_rows = _rows_by_case(first_joined)
-    second_rows = _rows_by_case(second_joined)
-    ids = [case_id for case_id in first_rows if case_id in second_rows]
-    if not ids:
+    check_weights(labels)
+    first_labels = labels_for(matched.judges[0], labels, label_threshold)
+    second_labels = labels_for(matched.judges[1], labels, label_threshold)
+    places: list[int] = []
+    first_rows: list[LabelledVerdict] = []
+    second_rows: list[LabelledVerdict] = []
+    for place, (first, second) in enumerate(zip(*matched.sides, strict=True)):
+        if first.case_id not in labels.by_case:
+            continue
+        first_row = first_labels.add_to(first, labels)
+        second_row = second_labels.add_to(second, labels)
+        # "Not applicable" may be a label of one judge only.
+        if first_row.human_label.number is not None and second_row.human_label.number is not None:
+            places.append(place)
+            first_rows.append(first_row)
+            second_rows.append(second_row)
+    if not places:
         return None
-    first_judged = _select_cases(first_joined, first_rows, ids)
-    second_judged = _select_cases(second_joined, second_rows, ids)
-    first_sample = sample_of(first_judged, threshold=thresholds[0], label_threshold=label_threshold)
-    second_sample = sample_of(second_judged, threshold=thresholds[1], label_threshold=label_threshold)
-    return LabelledCases(ids, (first_judged, second_judged), (first_sample, second_sample))
-
-
-def _rows_by_case(judged_rows: JudgedRows) -> dict[str, LabelledVerdict]:
-    return {row.case_id: row for row in (*judged_rows.labelled_rows, *judged_rows.unscored_rows)}
-
-
-def _select_cases(
-    judged_rows: JudgedRows, rows: Mapping[str, LabelledVerdict], case_ids: Iterable[str]
-) -> JudgedRows:
-    """Return the rows of some cases in their order, with or without a score."""
-    labelled_rows = tuple(rows[case_id] for case_id in case_ids)
-    return replace(judged_rows, labelled_rows=labelled_rows, unscored_rows=())
-
-
-def _all_cases(
-    sides: tuple[Sequence[BriefVerdict], Sequence[BriefVerdict]],
-    labels: Labels,
-    thresholds: tuple[float | None, float | None],
-    labelled_cases: LabelledCases | None,
-) -> tuple[Sample, Sample]:
-    """Return each judge's sample on the cases of both, labelled or not."""
-    case_ids = [verdict.case_id or "" for verdict in sides[0]]
-    groups = [labels.group_of(case_id) for case_id in case_ids]
-    first = unlabelled_sample(sides[0], groups, thresholds[0])
-    second = unlabelled_sample(sides[1], groups, thresholds[1])
-    if labelled_cases is None:
-        return first, second
-    first_labelled, second_labelled = labelled_cases.samples
-    first = replace(first, positive=_label_cases(case_ids, labelled_cases.ids, first_labelled))
-    second = replace(second, positive=_label_cases(case_ids, labelled_cases.ids, second_labelled))
-    return first, second
-
-
-def _label_cases(case_ids: Sequence[str], labelled_ids: Sequence[str], sample: Sample) -> Bools | None:
-    """Say whether the label calls each case grounded; a case without a label counts as grounded.
-
-    Args:
-        case_ids: the ids of the cases.
-        labelled_ids: the ids of the cases with a label.
-        sample: the sample of these.
-    """
-    if sample.positive is None:
-        return None
-    # So "wrong" counts a case with neither score nor label as not passed, and "right" as passed.
-    label_by_case = dict(zip(labelled_ids, sample.positive.tolist(), strict=True))
-    return np.array([label_by_case.get(case_id, True) for case_id in case_ids], dtype=np.bool_)
+    samples = (
+        sample_of_rows(first_rows, thresholds[0], first_labels.threshold),
+        sample_of_rows(second_rows, thresholds[1], second_labels.threshold),
+    )
+    return LabelledCases([row.case_id for row in first_rows], places, samples)

@@ -34,6 +34,9 @@ Bools: TypeAlias = NDArray[np.bool_]
 # or as in its run, where "not applicable" passes and an error does not.
 Unscored: TypeAlias = Literal["wrong", "right", "as-run"]
 
+# Two values of a figure, such as those if the rows without a score were all wrong, and if all were right.
+Bounds: TypeAlias = tuple[Finite | None, Finite | None]
+
 # Computes figures by name, each of shape (copies,), from weights of shape (copies, rows).
 Statistics: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 # Each figure's value, by name, followed by its resampled values; shape (1 + resamples,).
@@ -253,8 +256,7 @@ class Sample:
 
     def values(self, statistics: SampleStatistics) -> dict[str, float]:
         """Compute figures in which every row counts once; NaN where undefined."""
-        figures = statistics(self, self.weights[None, :])
-        return {name: float(value[0]) for name, value in figures.items()}
+        return values_of(statistics(self, self.weights[None, :]))
 
 
 # Computes the figures of a sample; see `Statistics`.
@@ -511,6 +513,16 @@ def clear_differences(draws: Draws) -> list[str]:
 def none_if_nan(value: float) -> float | None:
     """Convert a figure for results: None in place of NaN."""
     return None if isnan(value) else value
+
+
+def values_of(draws: Draws) -> dict[str, float]:
+    """Return the figures themselves, without their resampled values."""
+    return {name: float(values[0]) for name, values in draws.items()}
+
+
+def pair_values(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, Bounds]:
+    """Pair two values of each figure; None where one is undefined."""
+    return {name: (none_if_nan(value), none_if_nan(second[name])) for name, value in first.items()}
 
 
 def is_reversed(figures: Mapping[str, Figure]) -> bool:

@@ -419,20 +419,36 @@ class JudgeLabels:
     Attributes:
         by_case: the label of each case.
         vocabulary: what labels in words mean.
-        threshold: the lowest label that counts as grounded: that of the vocabulary if labels are words, and 1
-            if they are all 0 or 1; None for grades.
+        threshold: the lowest label that counts as grounded: as passed, or else that of the vocabulary if
+            labels are words, and 1 if they are all 0 or 1; None for grades.
     """
 
     by_case: Mapping[str, HumanLabel]
     vocabulary: LabelVocabulary
     threshold: float | None
 
+    def add_to(self, verdict: BriefVerdict, labels: Labels) -> LabelledVerdict:
+        """Add its label to a verdict of this judge, on a case with a label."""
+        case_id = verdict.case_id or ""
+        return LabelledVerdict(
+            verdict=verdict,
+            human_label=self.by_case[case_id],
+            judge_label=self.vocabulary.find_label(verdict.label),
+            group=labels.group_of(case_id),
+            drawn_row=labels.drawn_rows.get(case_id),
+        )
 
-def labels_for(judge: str, labels: Labels) -> JudgeLabels:
+
+def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> JudgeLabels:
     """Read people's labels in the terms of one judge.
 
     If any label is one of the judge's words, all text is read that way: "Yes" may be the judge's label for
     what is not grounded, and so may 1 or true.
+
+    Args:
+        judge: the judge's name.
+        labels: people's labels.
+        threshold: the lowest label that means grounded; None: what the labels imply.
 
     Raises:
         LabelError: `unreadable_label`, including words that are neither a boolean nor a label of the judge.
@@ -460,10 +476,9 @@ def labels_for(judge: str, labels: Labels) -> JudgeLabels:
     if unknown_words:
         _refuse_words(unknown_words, judge, vocabulary)
     _raise_faults(faults)
-    threshold: float | None = None
-    if are_words:
+    if threshold is None and are_words:
         threshold = vocabulary.threshold
-    elif {label.number for label in by_case.values()} <= {0.0, 1.0, None}:
+    elif threshold is None and {label.number for label in by_case.values()} <= {0.0, 1.0, None}:
         threshold = 1.0
     return JudgeLabels(by_case, vocabulary, threshold)
 
@@ -498,10 +513,8 @@ def find_grounded(judge: str, labels: Labels, threshold: float | None = None) ->
     Raises:
         LabelError: `unreadable_label`; `bad_option`: labels are grades without a threshold.
     """
-    judge_labels = labels_for(judge, labels)
-    if threshold is None:
-        threshold = judge_labels.threshold
-    if threshold is None:
+    judge_labels = labels_for(judge, labels, threshold)
+    if judge_labels.threshold is None:
         message = "the labels are grades: pass `label_threshold`, the lowest grade that means grounded"
         raise LabelError("bad_option", message, "label_threshold")
     grounded: dict[str, bool | None] = {}
@@ -511,8 +524,18 @@ def find_grounded(judge: str, labels: Labels, threshold: float | None = None) ->
         elif label.number is None:
             grounded[case_id] = True
         else:
-            grounded[case_id] = passes(label.number, threshold)
+            grounded[case_id] = passes(label.number, judge_labels.threshold)
     return grounded
+
+
+def check_weights(labels: Labels) -> None:
+    """Refuse labels of a drawn sample that do not say how each row counts.
+
+    Raises:
+        LabelError: `no_sample`.
+    """
+    if labels.samples and not labels.drawn_rows:
+        raise LabelError("no_sample", NO_SAMPLE, "sample")
 
 
 def join(verdicts: Iterable[Verdict], labels: Labels) -> list[JudgedRows]:
@@ -529,8 +552,7 @@ def join(verdicts: Iterable[Verdict], labels: Labels) -> list[JudgedRows]:
         LabelError: `unreadable_label` (see `labels_for`); `no_sample`: the labels come from a drawn
             sample, and do not say how each row counts (see `sample.weight_labels`).
     """
-    if labels.samples and not labels.drawn_rows:
-        raise LabelError("no_sample", NO_SAMPLE, "sample")
+    check_weights(labels)
     latest = latest_verdicts(verdicts)
     labelled: dict[str, list[BriefVerdict]] = {judge: [] for judge in latest.judges}
     counts = {judge: Counter(n_repeated=latest.n_repeated.get(judge, 0)) for judge in latest.judges}
@@ -545,7 +567,7 @@ def join(verdicts: Iterable[Verdict], labels: Labels) -> list[JudgedRows]:
 
 
 def join_judge(
-    judge: str, verdicts: Iterable[BriefVerdict], labels: Labels, counts: Mapping[str, int]
+    judge: str, verdicts: Iterable[BriefVerdict], labels: Labels, counts: Mapping[str, int] | None = None
 ) -> JudgedRows:
     """Join one judge's verdicts, each on a case with a label, with the labels.
 
@@ -553,26 +575,19 @@ def join_judge(
         judge: the judge.
         verdicts: its verdicts, one per case.
         labels: people's labels.
-        counts: how many other verdicts it has, by reason.
+        counts: how many other verdicts it has, by reason; None: there are no others.
 
     Raises:
         LabelError: `unreadable_label` (see `labels_for`).
     """
     judge_labels = labels_for(judge, labels)
-    all_counts = dict.fromkeys(REASONS, 0) | dict(counts)
+    all_counts = dict.fromkeys(REASONS, 0) | dict(counts or {})
     all_counts["n_unjudged"] = sum(label != NO_LABEL for label in judge_labels.by_case.values())
     labelled_rows: list[LabelledVerdict] = []
     unscored_rows: list[LabelledVerdict] = []
     worded_rows: list[LabelledVerdict] = []
     for verdict in verdicts:
-        case_id = verdict.case_id or ""
-        row = LabelledVerdict(
-            verdict=verdict,
-            human_label=judge_labels.by_case[case_id],
-            judge_label=judge_labels.vocabulary.find_label(verdict.label),
-            group=labels.group_of(case_id),
-            drawn_row=labels.drawn_rows.get(case_id),
-        )
+        row = judge_labels.add_to(verdict, labels)
         reason = _reason_to_exclude(verdict, row.human_label)
         if reason is None:
             labelled_rows.append(row)

@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
 from groundjudge.lab.labels import LabelError
-from groundjudge.runs.latest_verdicts import latest_verdicts
+from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.verdict import Verdict
-
-
-@dataclass(frozen=True)
-class Side:
-    """The verdicts of one of the compared judges.
-
-    Attributes:
-        judge: the judge's name.
-        verdict_by_case: the verdicts on cases with an id, by that id.
-    """
-
-    judge: str
-    verdict_by_case: Mapping[str, BriefVerdict]
-
-    @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Side:
-        """Read the verdicts of exactly one judge.
-
-        Raises:
-            LabelError: `bad_option`: the verdicts do not come from exactly one judge.
-        """
-        latest = latest_verdicts(verdicts)
-        judges = sorted({origin.judge for origin in latest.origins})
-        if latest.selected_judges is not None:
-            judges = list(latest.judges)
-        if len(judges) != 1:
-            names = ", ".join(judges) or "none"
-            message = f"compare takes the verdicts of one judge on each side, not of {names}: choose one"
-            raise LabelError("bad_option", message)
-        verdict_by_case: dict[str, BriefVerdict] = {}
-        for verdict in latest:
-            if verdict.case_id:
-                verdict_by_case[verdict.case_id] = brief_verdict(verdict, with_explanation=False)
-        return cls(judges[0], verdict_by_case)
 
 
 @dataclass(frozen=True)
@@ -52,43 +19,82 @@ class MatchedCases:
     Attributes:
         judges: the name of each.
         sides: the verdicts of each on the cases that both judged, in the same order.
-        changed_ids: the cases whose content differs between the two; they are not in `sides`.
-        first_scored: the cases that the first scored, without the changed ones.
-        second_scored: the cases that the second scored, without the changed ones.
-        n_neither_scored: how many cases neither scored.
+        n_changed: how many cases have other content for the second; they are left out and not counted below.
+        n_first_only: how many cases only the first scored.
+        n_second_only: how many cases only the second scored.
+        n_neither: how many cases neither scored.
     """
 
     judges: tuple[str, str]
     sides: tuple[Sequence[BriefVerdict], Sequence[BriefVerdict]]
-    changed_ids: frozenset[str]
-    first_scored: frozenset[str]
-    second_scored: frozenset[str]
-    n_neither_scored: int
+    n_changed: int
+    n_first_only: int
+    n_second_only: int
+    n_neither: int
 
-    @classmethod
-    def of(cls, first_judge: Side, second_judge: Side) -> MatchedCases:
-        """Match the verdicts of two judges."""
-        first_by_case = first_judge.verdict_by_case
-        second_by_case = second_judge.verdict_by_case
-        first_side: list[BriefVerdict] = []
-        second_side: list[BriefVerdict] = []
-        changed_ids: set[str] = set()
-        for case_id in sorted(first_by_case.keys() & second_by_case.keys()):
-            first, second = first_by_case[case_id], second_by_case[case_id]
+
+def single_judge(verdicts: Iterable[Verdict], who: str) -> LatestVerdicts:
+    """Return the verdicts of a single judge that count; rows without a judge could not be read.
+
+    Args:
+        verdicts: the verdicts.
+        who: whose they are, for the error.
+
+    Raises:
+        LabelError: `bad_option`: there is no judge, or there are several.
+    """
+    latest = latest_verdicts(verdicts)
+    if len(latest.judges) != 1:
+        names = ", ".join(latest.judges) or "no judge"
+        message = f"{who}: these are verdicts of {names}: pass those of one judge (--judge)"
+        raise LabelError("bad_option", message, who)
+    return latest.select(latest.judges)
+
+
+def match_cases(first: Iterable[Verdict], second: Iterable[Verdict]) -> MatchedCases:
+    """Match the verdicts of two judges.
+
+    Raises:
+        LabelError: `bad_option`: either side does not come from exactly one judge.
+    """
+    first_verdicts = single_judge(first, "the first judge")
+    second_verdicts = single_judge(second, "the second judge")
+    first_by_case = _by_case(first_verdicts)
+    second_by_case = _by_case(second_verdicts)
+    first_side: list[BriefVerdict] = []
+    second_side: list[BriefVerdict] = []
+    n_changed = 0
+    scored_by: Counter[tuple[bool, bool]] = Counter()
+    for case_id in sorted(first_by_case.keys() | second_by_case.keys()):
+        first_verdict = first_by_case.get(case_id)
+        second_verdict = second_by_case.get(case_id)
+        if first_verdict and second_verdict:
+            hashes = {first_verdict.case_hash, second_verdict.case_hash}
             # A verdict without a key, such as one on an unreadable row, does not know its case's content.
-            if first.case_hash and second.case_hash and first.case_hash != second.case_hash:
-                changed_ids.add(case_id)
-            else:
-                first_side.append(first)
-                second_side.append(second)
-        first_scored = {case_id for case_id, verdict in first_by_case.items() if verdict.score is not None}
-        second_scored = {case_id for case_id, verdict in second_by_case.items() if verdict.score is not None}
-        all_ids = first_by_case.keys() | second_by_case.keys()
-        return cls(
-            judges=(first_judge.judge, second_judge.judge),
-            sides=(first_side, second_side),
-            changed_ids=frozenset(changed_ids),
-            first_scored=frozenset(first_scored - changed_ids),
-            second_scored=frozenset(second_scored - changed_ids),
-            n_neither_scored=len(all_ids - changed_ids - first_scored - second_scored),
-        )
+            if len(hashes) > 1 and "" not in hashes:
+                n_changed += 1
+                continue
+            first_side.append(first_verdict)
+            second_side.append(second_verdict)
+        scored_by[_has_score(first_verdict), _has_score(second_verdict)] += 1
+    return MatchedCases(
+        judges=(first_verdicts.judges[0], second_verdicts.judges[0]),
+        sides=(first_side, second_side),
+        n_changed=n_changed,
+        n_first_only=scored_by[True, False],
+        n_second_only=scored_by[False, True],
+        n_neither=scored_by[False, False],
+    )
+
+
+def _by_case(verdicts: Iterable[Verdict]) -> dict[str, BriefVerdict]:
+    """Return the verdicts on cases with an id, by that id."""
+    verdict_by_case: dict[str, BriefVerdict] = {}
+    for verdict in verdicts:
+        if verdict.case_id:
+            verdict_by_case[verdict.case_id] = brief_verdict(verdict, with_explanation=False)
+    return verdict_by_case
+
+
+def _has_score(verdict: BriefVerdict | None) -> bool:
+    return verdict is not None and verdict.score is not None

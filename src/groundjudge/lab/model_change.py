@@ -7,14 +7,14 @@ print(change.n_lost, change.n_gained, change.p)  # passed only before, pass only
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import ceil
 
+from groundjudge.lab.agreement import sample_of
 from groundjudge.lab.calibration import Calibration, calibrate
-from groundjudge.lab.comparison import Comparison, LabelledCases, compare_matched, label_cases
+from groundjudge.lab.comparison import Comparison, compare_matched, label_cases
 from groundjudge.lab.figures import FEW_WITH_SCORES, RESAMPLES, Bootstrap, passes_at
-from groundjudge.lab.labels import LabelError, Labels
-from groundjudge.lab.matched import MatchedCases, Side
+from groundjudge.lab.labels import LabelError, Labels, join_judge
+from groundjudge.lab.matched import MatchedCases, match_cases
 from groundjudge.lab.proportions import Rate, Z, mcnemar, wilson
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
@@ -117,24 +117,18 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     Raises:
         LabelError: `bad_option` if either side does not come from exactly one judge; `unreadable_label`.
     """
+    labels = labels or Labels({})
     first_verdicts = latest_verdicts(first)
     second_verdicts = latest_verdicts(second)
-    matched = MatchedCases.of(Side.of(first_verdicts), Side.of(second_verdicts))
-    if labels is None:
-        labels = Labels({})
-    comparison = compare_matched(
-        matched,
-        labels,
-        thresholds=thresholds,
-        label_threshold=label_threshold,
-        bootstrap=Bootstrap(resamples, seed),
-    )
+    matched = match_cases(first_verdicts, second_verdicts)
+    labelled = label_cases(matched, labels, thresholds, label_threshold)
+    bootstrap = Bootstrap(resamples, seed)
+    comparison = compare_matched(matched, labels, labelled, thresholds, bootstrap)
     outcomes = _outcomes(matched, thresholds)
     n_lost = list(outcomes.values()).count((True, False))
     n_gained = list(outcomes.values()).count((False, True))
     n = len(outcomes)
     n_flips = n_lost + n_gained
-    labelled = label_cases(matched, labels, thresholds, label_threshold)
     grounded: dict[str, bool] = {}
     refit: Calibration | None = None
     why_no_refit = "no labelled case has a score from both"
@@ -143,7 +137,7 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
         if positive is not None:  # grades without a threshold don't say which cases are grounded
             grounded = dict(zip(labelled.ids, positive.tolist(), strict=True))
         try:
-            refit = _refit(labelled, thresholds[1], label_threshold, resamples, seed)
+            refit = _refit(matched, labels, thresholds[1], label_threshold, bootstrap)
             why_no_refit = ""
         except LabelError as error:
             why_no_refit = error.message
@@ -236,31 +230,29 @@ def _select(verdicts: Iterable[Verdict], case_ids: Iterable[str]) -> dict[str, V
 
 
 def _refit(
-    labelled: LabelledCases,
+    matched: MatchedCases,
+    labels: Labels,
     threshold: float | None,
     label_threshold: float | None,
-    resamples: int,
-    seed: int,
+    bootstrap: Bootstrap,
 ) -> Calibration:
     """Fit the second judge's threshold to the labels, and compare it with its current one.
 
     Raises:
         LabelError: as for `calibration.calibrate`.
     """
-    sample = labelled.samples[1].count_unscored(None)
+    with_label = [verdict for verdict in matched.sides[1] if verdict.case_id in labels.by_case]
+    judged_rows = join_judge(matched.judges[1], with_label, labels)
+    sample = sample_of(judged_rows, label_threshold=label_threshold).count_unscored(None)
     folds = FOLDS
     if sample.positive is not None:
-        n_groups_of_class: list[int] = []
-        for rows in (sample.positive, ~sample.positive):
-            n_groups_of_class.append(len(set(sample.groups[rows].tolist())))
-        folds = max(2, min(FOLDS, *n_groups_of_class))
-    judged_rows = labelled.judged[1]
-    scored_rows = tuple(row for row in judged_rows.labelled_rows if row.verdict.score is not None)
+        n_rarer = min(sample.select(sample.positive).n_groups, sample.select(~sample.positive).n_groups)
+        folds = max(2, min(FOLDS, n_rarer))
     return calibrate(
-        replace(judged_rows, labelled_rows=scored_rows),
+        judged_rows,
         folds=folds,
         threshold=threshold,
         label_threshold=label_threshold,
-        resamples=resamples,
-        seed=seed,
+        resamples=bootstrap.resamples,
+        seed=bootstrap.seed,
     )

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from groundjudge.cli.screen import as_text, below_one
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
-    from groundjudge.lab.agreement import Bounds
-    from groundjudge.lab.figures import Figure
+    from groundjudge.lab.figures import Bounds, Figure
     from groundjudge.lab.proportions import Rate
 
 MAX_REASON = 300
