@@ -20,11 +20,11 @@ from groundjudge.lab.commands.inputs import (
     check_contents,
     exit_after,
     judge_pairs,
+    label_notes,
     load_labels,
     load_verdicts,
     stored_rows,
     thresholds_for,
-    without_id,
 )
 from groundjudge.lab.commands.pages import check_page, write_page
 from groundjudge.lab.labels import JudgedRows, LabelError, Labels, join
@@ -176,7 +176,7 @@ def _join_labels(  # noqa: PLR0917  two files, one of which has labels
     if labels:
         rows = measuring.LabelsFileOptions(encoding).read(labels)
         people = load_labels(labels, label_options, rows)
-        return people, join(file.verdicts, people), without_id(people)
+        return people, join(file.verdicts, people), label_notes(label_options.group, people, file.verdicts)
     if not cases:
         return None, [], []
     # In a file of cases, the key of labels may mean something else, which is not an error.

@@ -137,5 +137,5 @@ def test_file_with_several_judges_needs_the_name_of_one(files: Invoke) -> None:
         file.write("\n" + verdict("case 0", 1.0, judge="two").model_dump_json())
     result = files(*WANTED)
     assert result.exit_code == 2
-    assert "cheap.jsonl contains verdicts of one, two: --cascade needs one judge" in result.output
+    assert "these are verdicts of one, two: pass those of one judge (--judge)" in result.output
     assert files(*WANTED, "--judge", "one").exit_code == 0

@@ -67,7 +67,6 @@ CHANGED = PROMPT.model_copy(update={"sha256": "b" * 64, "version": "1.1.0"})
 MIXED = [*some_verdicts()[:20], *some_verdicts(prompt=CHANGED)[20:]]
 NOISE = [verdict(str(place), (place * 37 % 100) / 100) for place in range(40)]
 BINARY = [verdict(str(place), float(place % 3 > 0)) for place in range(40)]
-ONLY_TWO = "one: its scores have only two values, so all thresholds between them give the same verdicts"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,6 @@ ONLY_TWO = "one: its scores have only two values, so all thresholds between them
             "two: 2 parts need 2 or more independent positive rows",
             id="a judge with one row",
         ),
-        pytest.param(BINARY, CALIBRATE, ONLY_TWO, id="scores that are 0 or 1"),
         pytest.param(
             some_verdicts(),
             f"{LABELLED} --group claim",

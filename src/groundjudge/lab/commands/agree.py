@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.screen import Screen, as_notes, as_text, report_errors
+from groundjudge.cli.screen import Screen, as_text, report_errors
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import (
     bounds_text,
@@ -23,7 +23,6 @@ from groundjudge.lab.commands.inputs import (
     exit_after,
     label_notes,
     load_labelled,
-    mixed_signatures,
     people_lines,
     thresholds_for,
 )
@@ -105,12 +104,10 @@ def agree(
     screen.text(interval_note(label_options.group))
     notes: list[str] = []
     for agreement in agreements:
+        _show_details(screen, agreement)
         notes += _undefined_figures(agreement)
         notes += judge_notices(agreement.judge, agreement.notices)
-    screen.text(*as_notes([*notes, *mixed_signatures(file.verdicts), *warnings]))
-    for agreement in agreements:
-        _show_details(screen, agreement)
-    exit_after(screen, [], file)
+    exit_after(screen, [*notes, *warnings], file)
 
 
 def _show_table(screen: Screen, agreements: Sequence[Agreement]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
@@ -21,9 +20,8 @@ from groundjudge.lab.commands.figures import (
     short_name,
     with_interval,
 )
-from groundjudge.lab.commands.inputs import exit_after, label_notes, load_labelled, mixed_signatures
-from groundjudge.lab.labels import JudgedRows, LabelError
-from groundjudge.verdict import deciding_score
+from groundjudge.lab.commands.inputs import exit_after, label_notes, load_labelled
+from groundjudge.lab.labels import LabelError
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.calibration import Calibration, Criterion
@@ -115,17 +113,26 @@ def calibrate(
         check_files([("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labels)])
         until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
         file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
-        ungrouped = label_notes(label_options.group, judged[0].labels, file.verdicts)
-        # A judge without labels is left out; if it was named, that is an error.
-        to_fit = [rows for rows in judged if rows.labelled_rows or judge]
-        fit = partial(
-            calibration.calibrate,
-            by=CRITERIA["balanced-accuracy" if by is None else by],
-            at_least=at_least,
-            folds=folds,
-            label_threshold=label_options.label_threshold,
-        )
-        calibrations, notes = _fit_all(fit, to_fit)
+        calibrations: list[Calibration] = []
+        errors: list[LabelError] = []
+        for rows in judged:
+            # A judge without labels is left out; if it was named, that is an error.
+            if not rows.labelled_rows and not judge:
+                continue
+            try:
+                fitted = calibration.calibrate(
+                    rows,
+                    by=CRITERIA["balanced-accuracy" if by is None else by],
+                    at_least=at_least,
+                    folds=folds,
+                    label_threshold=label_options.label_threshold,
+                )
+            except LabelError as error:
+                errors.append(error)
+            else:
+                calibrations.append(fitted)
+        if errors and not calibrations:
+            raise errors[0]
         if out:
             calibration.save_calibrations(out, calibrations)
     screen = Screen()
@@ -133,60 +140,16 @@ def calibrate(
         _show_calibration(screen, fitted)
     if out:
         screen.text(f"thresholds written to {out}: use --threshold {out} with agree, compare or report")
+    notes = [error.message for error in errors]
     for fitted in calibrations:
         notes += judge_notices(fitted.judge, fitted.notices)
-    notes += [
-        *ungrouped,
-        *_unscored_notes(calibrations),
-        *_two_score_notes(judged),
-        *mixed_signatures(file.verdicts),
-    ]
+        if fitted.n_unscored:
+            notes.append(
+                f"{fitted.judge}: {fitted.n_unscored} labelled rows have no score, and no threshold changes "
+                "that: see `groundjudge agree --threshold`"
+            )
+    notes += label_notes(label_options.group, judged[0].labels, file.verdicts)
     exit_after(screen, notes, file)
-
-
-def _fit_all(
-    fit: Callable[[JudgedRows], Calibration], judged: Iterable[JudgedRows]
-) -> tuple[list[Calibration], list[str]]:
-    """Calibrate the judges with enough labels, and say why the others were skipped.
-
-    Raises:
-        LabelError: as for `calibration.calibrate`, if no judge has enough.
-    """
-    calibrations: list[Calibration] = []
-    errors: list[LabelError] = []
-    for rows in judged:
-        try:
-            calibrations.append(fit(rows))
-        except LabelError as error:
-            errors.append(error)
-    if errors and not calibrations:
-        raise errors[0]
-    return calibrations, [error.message for error in errors]
-
-
-def _unscored_notes(calibrations: Iterable[Calibration]) -> list[str]:
-    """Make a note for each judge with rows that no threshold changes."""
-    notes: list[str] = []
-    for calibration in calibrations:
-        if calibration.n_unscored:
-            notes.append(
-                f"{calibration.judge}: {calibration.n_unscored} labelled rows have no score, and no "
-                "threshold changes that: see `groundjudge agree --threshold`"
-            )
-    return notes
-
-
-def _two_score_notes(judged: Iterable[JudgedRows]) -> list[str]:
-    """Make a note for each judge whose scores leave a threshold no choice."""
-    notes: list[str] = []
-    for rows in judged:
-        scores = {deciding_score(row.verdict) for row in rows.labelled_rows}
-        if len(scores) == 2:  # noqa: PLR2004  such as yes and no
-            notes.append(
-                f"{rows.judge}: its scores have only two values, so all thresholds between them give the "
-                "same verdicts"
-            )
-    return notes
 
 
 def _show_calibration(screen: Screen, calibration: Calibration) -> None:

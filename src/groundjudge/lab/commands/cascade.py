@@ -12,17 +12,16 @@ from groundjudge.cli.screen import Screen, fail, report_errors
 from groundjudge.judging.cascade import By
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.commands.inputs import (
-    VerdictFile,
     check_two_judges,
     exit_after,
     label_notes,
     load_labels,
     load_rubric_of,
     load_verdicts,
-    mixed_signatures,
 )
 from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import rubric_vocabulary
+from groundjudge.lab.matched import single_judge
 from groundjudge.rubric.rubric import Rubric
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
@@ -97,12 +96,13 @@ def calibrate_cascade_files(
         chosen = list(judges or ())
         check_two_judges(chosen)
         # A single name means the same judge in both files.
-        cheap = _load_single_judge(files.cheap, chosen[:1])
-        strong = _load_single_judge(files.strong, chosen[-1:])
+        cheap = load_verdicts(files.cheap, chosen[:1])
+        strong = load_verdicts(files.strong, chosen[-1:])
         by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
         if by == "probability":
-            rubric = load_rubric_of(cheap.verdicts.judges[0], label_options.judge_file)
+            (judge,) = single_judge(cheap.verdicts, "the cheap judge").judges
+            rubric = load_rubric_of(judge, label_options.judge_file)
             # The file was named for its probabilities: a judge that answers with numbers has no words.
             if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
@@ -121,20 +121,8 @@ def calibrate_cascade_files(
     notes = [
         *_count_notes(calibration),
         *label_notes(label_options.group, labels, cheap.verdicts, strong.verdicts),
-        *mixed_signatures(cheap.verdicts),
-        *mixed_signatures(strong.verdicts),
     ]
     exit_after(screen, notes, cheap, strong)
-
-
-def _load_single_judge(path: str, chosen: Sequence[str]) -> VerdictFile:
-    """Read the verdicts of one judge. Exit if there are several and none was chosen."""
-    file = load_verdicts(path, chosen)
-    judges = file.verdicts.judges
-    if len(judges) != 1:
-        names_text = ", ".join(judges) if judges else "no judge"
-        fail(f"{path} contains verdicts of {names_text}: --cascade needs one judge, name it with --judge")
-    return file
 
 
 def _show(screen: Screen, calibration: CascadeCalibration) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -20,7 +19,6 @@ from groundjudge.lab.commands.figures import (
     with_interval,
 )
 from groundjudge.lab.commands.inputs import (
-    check_two_judges,
     exit_after,
     judge_pairs,
     label_notes,
@@ -100,7 +98,7 @@ def compare(
         second_file = load_verdicts(second)
         pairs: list[VerdictPair] = []
         judges_of_files = (first_file.verdicts.judges, second_file.verdicts.judges)
-        for first_judge, second_judge in _judge_pairs(*judges_of_files, judge or []):
+        for first_judge, second_judge in judge_pairs(*judges_of_files, judge or ()):
             pairs.append((first_file.by_judge(first_judge), second_file.by_judge(second_judge)))
         verdict_sets = [verdicts for pair in pairs for verdicts in pair]
         thresholds, warnings = thresholds_for(threshold, *verdict_sets)
@@ -129,14 +127,6 @@ def compare(
         notes += judge_notices(f"{compared.first} and {compared.second}", compared.notices)
     screen.text(interval_note(label_options.group), CLEAR)
     exit_after(screen, [*notes, *warnings], first_file, second_file)
-
-
-def _judge_pairs(first: Sequence[str], second: Sequence[str], chosen: Sequence[str]) -> list[tuple[str, str]]:
-    """Say which judge of the first file to compare with which of the second. Exit if that is not clear."""
-    check_two_judges(chosen)
-    if chosen:
-        return [(chosen[0], chosen[-1])]  # a single name means the same judge in both files
-    return judge_pairs(first, second)
 
 
 def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) -> None:

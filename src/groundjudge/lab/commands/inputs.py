@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from shutil import copyfileobj
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, NoReturn
-from weakref import finalize
 
 import typer
 
@@ -28,7 +23,7 @@ from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
-from groundjudge.runs.rows import STDIO, FileRow, can_read_again
+from groundjudge.runs.rows import FileRow, can_read_again
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
@@ -67,10 +62,8 @@ class _StoredVerdicts:
 
 def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile:
     """Read a file of verdicts. Exit if it has none, or none by one of `judges`."""
-    stored = _StoredVerdicts(path)
     # Verdicts are read several times, but a pipe can only be read once.
-    if path == STDIO or (Path(path).exists() and not can_read_again(path)):
-        stored = _copy_pipe(path)
+    stored = _StoredVerdicts(path) if can_read_again(path) else list(read_verdicts(path))
     verdicts = latest_verdicts(stored)
     if not len(verdicts):
         first = f"; the first line: {verdicts.first_unreadable}" if verdicts.n_unreadable else ""
@@ -104,28 +97,22 @@ def load_rubric_of(judge: str, judge_file: str | None) -> Rubric:
     return load_rubric(judge)
 
 
-def judge_pairs(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair the judges of two files: those with the same name, or the only one of each.
+def judge_pairs(
+    first: Sequence[str], second: Sequence[str], chosen: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Pair the judges of two files: those chosen, those with the same name, or the only one of each.
 
     Exit if the files have no judge in common.
     """
+    check_two_judges(chosen)
+    if chosen:
+        return [(chosen[0], chosen[-1])]  # a single name means the same judge in both files
     if len(first) == len(second) == 1:
         return [(first[0], second[0])]
     common = sorted(set(first) & set(second))
     if not common:
         fail("the files have no judge in common: give --judge twice, once for each file")
     return [(name, name) for name in common]
-
-
-def _copy_pipe(path: str) -> _StoredVerdicts:
-    """Copy a pipe's contents to a temporary file, which is removed when no longer needed."""
-    # It outlives the `with` because it is read later: `finalize` removes it with its reader, or at exit.
-    with NamedTemporaryFile(prefix="groundjudge-", suffix=".jsonl", delete=False) as copy:
-        stored = _StoredVerdicts(copy.name)
-        finalize(stored, Path(copy.name).unlink, missing_ok=True)
-        with nullcontext(sys.stdin.buffer) if path == STDIO else Path(path).open("rb") as pipe:
-            copyfileobj(pipe, copy)
-    return stored
 
 
 def stored_rows(path: str, row_options: RowOptions) -> Callable[[], Iterable[FileRow]]:
@@ -167,7 +154,7 @@ def load_labelled(
     label_options: LabelOptions,
     file_options: LabelsFileOptions,
 ) -> tuple[VerdictFile, list[JudgedRows]]:
-    """Read a file of verdicts and one of labels, and join them, judge by judge (see `join_labels`).
+    """Read a file of verdicts and one of labels, and join them, judge by judge. Exit if no case has both.
 
     Args:
         verdicts: the path of the file of verdicts.
@@ -178,30 +165,23 @@ def load_labelled(
     """
     file = load_verdicts(verdicts, judges)
     people = load_labels(labels, label_options, file_options.read(labels))
-    return file, join_labels(file, labels, people)
-
-
-def join_labels(file: VerdictFile, path: str, labels: Labels) -> list[JudgedRows]:
-    """Join verdicts and labels, judge by judge. Exit if no case has both.
-
-    Args:
-        file: the verdicts.
-        path: the path of the file of labels.
-        labels: its labels.
-    """
-    joined = join(file.verdicts, labels)
+    joined = join(file.verdicts, people)
     # One judge with a row is enough: the figures say that the others have none.
     if not any(judge.labelled_rows or judge.worded_rows for judge in joined):
-        fail(_why_no_row(file, path, labels, joined))
-    return joined
+        fail(_why_no_row(file, labels, people, joined))
+    return file, joined
 
 
 def _why_no_row(file: VerdictFile, path: str, labels: Labels, joined: Sequence[JudgedRows]) -> str:
     """Say why no case has both a score and a label."""
-    if any(judge.unscored_rows for judge in joined):
-        return f"{file.path}: no labelled case has a score: {_why_unscored(joined)}"
+    reasons: Counter[str] = Counter()
+    for judge in joined:
+        reasons.update(row.verdict.error_code or "not applicable" for row in judge.unscored_rows)
+    if reasons:
+        counts = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+        return f"{file.path}: no labelled case has a score: {counts}"
     # The usual fault is that ids differ: the first ones show it.
-    judged_id = _first_id(file.verdicts)
+    judged_id = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
     labelled_id = next(iter(labels.by_case), None)
     remedy = ""
     if labels.n_without_id:
@@ -212,31 +192,24 @@ def _why_no_row(file: VerdictFile, path: str, labels: Labels, joined: Sequence[J
     )
 
 
-def _first_id(verdicts: Iterable[Verdict]) -> str | None:
-    """Return the first case id, for people to compare with those of the labels."""
-    for verdict in verdicts:
-        if verdict.case_id:
-            return verdict.case_id
-    return None
-
-
-def _why_unscored(joined: Iterable[JudgedRows]) -> str:
-    """Say why labelled verdicts have no score, and how many of each kind."""
-    counts: Counter[str] = Counter()
-    for judge in joined:
-        counts.update(row.verdict.error_code or "not applicable" for row in judge.unscored_rows)
-    return ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
-
-
 def label_notes(group: str | None, labels: Labels | None, *verdicts: Iterable[Verdict]) -> list[str]:
     """Make notes on the labelled rows that lack an id or the key of the groups, or have other texts."""
+    notes: list[str] = []
     if labels is None:
-        return []
-    return without_id(labels) + _without_group(group, labels) + other_texts(labels, *verdicts)
-
-
-def other_texts(labels: Labels, *verdicts: Iterable[Verdict]) -> list[str]:
-    """Make a note on labelled rows that are not what was judged under their ids."""
+        return notes
+    n_labelled = len(labels.by_case)
+    if labels.n_without_id:
+        # In another order, their labels belong to other cases.
+        notes.append(
+            f"{labels.n_without_id} of {n_labelled} labelled rows have no `id`, and count for the case at "
+            "the same position: figures are right only if the judged rows are the same, in this order"
+        )
+    n_without_group = sum(case_id not in labels.groups for case_id in labels.by_case)
+    if group and n_without_group:
+        notes.append(
+            f"{n_without_group} of {n_labelled} labelled rows have no {group!r} (--group), so each counts as "
+            "independent"
+        )
     bundled = names()
     compared_ids: set[str] = set()
     other_ids: set[str] = set()
@@ -248,33 +221,12 @@ def other_texts(labels: Labels, *verdicts: Iterable[Verdict]) -> list[str]:
             compared_ids.add(case_id)
             if content != verdict.case_hash:
                 other_ids.add(case_id)
-    if not other_ids:
-        return []
-    rows = f"{len(other_ids)} of {len(compared_ids)} labelled rows"
-    fault = "differ from what was judged under their ids: if the texts have changed"
-    return [
-        f"{rows} {fault}: if the texts have changed, the labels are for other texts, and the figures wrong"
-    ]
-
-
-def without_id(labels: Labels) -> list[str]:
-    """Make a note on labelled rows without an id: in another order, their labels belong to other cases."""
-    if not labels.n_without_id:
-        return []
-    rows = f"{labels.n_without_id} of {len(labels.by_case)} labelled rows have no `id`"
-    condition = "figures are right only if the judged rows are the same, in this order"
-    return [f"{rows}, and count for the case at the same position: {condition}"]
-
-
-def _without_group(group: str | None, labels: Labels) -> list[str]:
-    """Make a note on the labelled rows that lack the key of the groups; none without groups."""
-    if not group:
-        return []
-    n_lacking = sum(case_id not in labels.groups for case_id in labels.by_case)
-    if not n_lacking:
-        return []
-    rows = f"{n_lacking} of {len(labels.by_case)} labelled rows have no {group!r} (--group)"
-    return [f"{rows}, so each counts as independent"]
+    if other_ids:
+        notes.append(
+            f"{len(other_ids)} of {len(compared_ids)} labelled rows differ from what was judged under their "
+            "ids: if the texts have changed, the labels are for other texts, and the figures wrong"
+        )
+    return notes
 
 
 def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[Thresholds, list[str]]:
@@ -314,19 +266,6 @@ def _fitted_thresholds(path: str, verdict_sets: Sequence[LatestVerdicts]) -> tup
     return thresholds, list(dict.fromkeys(warnings))
 
 
-def mixed_signatures(verdicts: LatestVerdicts) -> list[str]:
-    """Make a note for each judge whose verdicts come from several prompts, models or versions."""
-    notes: list[str] = []
-    for judge in verdicts.judges:
-        signatures = verdicts.signatures_of(judge)
-        if len(signatures) > 1:
-            notes.append(
-                f"{judge}: these figures mix verdicts with {len(signatures)} signatures: "
-                f"{', '.join(signatures)}"
-            )
-    return notes
-
-
 def people_lines(people: People | None) -> list[str]:
     """Describe how well people agree, on one line; none if no row has two labels."""
     if not people:
@@ -339,9 +278,16 @@ def people_lines(people: People | None) -> list[str]:
 
 
 def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoReturn:
-    """Print the notes and the unreadable lines; the exit status says whether there are any."""
-    screen.text(*as_notes(notes))
+    """Print the notes, and those on each file; the exit status says whether it has unreadable lines."""
+    all_notes = list(notes)
     status = 0
+    for file in files:
+        for judge in file.verdicts.judges:
+            signatures = file.verdicts.signatures_of(judge)
+            if len(signatures) > 1:
+                mixed = f"{len(signatures)} signatures: {', '.join(signatures)}"
+                all_notes.append(f"{judge}: these figures mix verdicts with {mixed}")
+    screen.text(*as_notes(all_notes))
     for file in files:
         n_unreadable = file.verdicts.n_unreadable
         if n_unreadable:

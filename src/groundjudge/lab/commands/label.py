@@ -20,7 +20,6 @@ from groundjudge.lab.commands.inputs import (
     exit_after,
     load_rubric_of,
     load_verdicts,
-    mixed_signatures,
     stored_rows,
 )
 from groundjudge.lab.commands.pages import check_page, write_page
@@ -164,7 +163,7 @@ def label(
     screen.text(f"Then: {then} --labels labels.jsonl --sample {sample_file}")
     if queue:
         _make_queue(sample, queue, rubric, drawn_cases)
-    exit_after(screen, mixed_signatures(file.verdicts), file)
+    exit_after(screen, [], file)
 
 
 def _file_names(out: str) -> tuple[str, str, str]:

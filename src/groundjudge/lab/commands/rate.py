@@ -16,7 +16,6 @@ from groundjudge.lab.commands.inputs import (
     label_notes,
     load_labels,
     load_verdicts,
-    mixed_signatures,
     people_lines,
 )
 from groundjudge.lab.labels import Labels
@@ -88,8 +87,7 @@ def rate(
     screen = Screen()
     _show_rate(screen, true_rate)
     notes = _rate_notes(true_rate)
-    notes += label_notes(None, people, file.verdicts) + mixed_signatures(file.verdicts)
-    exit_after(screen, notes, file)
+    exit_after(screen, [*notes, *label_notes(None, people, file.verdicts)], file)
 
 
 def _check_sources(
