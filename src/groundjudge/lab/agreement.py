@@ -22,7 +22,6 @@ from groundjudge.lab.figures import (
     Figure,
     Floats,
     Sample,
-    SamplingDesign,
     passes_at,
     unlabelled_sample,
 )
@@ -304,11 +303,11 @@ def sample_of_rows(
     """Turn verdicts of a judge with their labels into columns. Labels that are all 0 or 1 are not grades."""
     labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
     is_graded = not np.isin(labels, (0, 1)).all()
+    sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold)
     return replace(
-        unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold),
+        sample.weight_rows(rows),
         positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
         graded=labels if is_graded else None,
-        design=SamplingDesign.of_rows(rows),
     )
 
 
@@ -377,17 +376,17 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
     is_same_label = [first == second for first, second in zip(people_labels, judge_labels, strict=True)]
     is_same = np.append(is_same_label, PSEUDO_LABELS[:, 0] == PSEUDO_LABELS[:, 1])
 
-    def statistics(weights: Floats) -> dict[str, Floats]:
+    def statistics(_sample: Sample, weights: Floats) -> dict[str, Floats]:
         same = figures.weighted_mean(weights, is_same)
         kappa = figures.weighted_kappa(
             weights[:, is_scored], people_scores[is_scored], judge_scores[is_scored]
         )
         return {"same": same, "weighted_kappa": kappa}
 
-    groups = np.unique([row.group for row in rows], return_inverse=True)[1]
-    prior = np.full(len(PSEUDO_LABELS), figures.group_weight(groups))
-    draws = bootstrap.draws(statistics, groups, prior, SamplingDesign.of_rows(rows))
-    label_figures = figures.figures_of(draws, groups)
+    sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], None)
+    prior = np.full(len(PSEUDO_LABELS), figures.group_weight(sample.groups))
+    draws = bootstrap.draws(replace(sample.weight_rows(rows), prior=prior), statistics)
+    label_figures = figures.figures_of(draws, sample.groups)
     return LabelAgreement(
         labels=tuple(labels),
         scores=tuple(scores[name] for name in labels),

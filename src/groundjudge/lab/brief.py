@@ -21,7 +21,6 @@ class BriefVerdict(NamedTuple):
         error_code: the code of the error; None without an error.
     """
 
-    judge: str
     case_id: str | None
     status: Status
     score: float | None
@@ -37,9 +36,8 @@ class BriefVerdict(NamedTuple):
 
 def brief_verdict(verdict: Verdict, *, with_explanation: bool) -> BriefVerdict:
     """Make a verdict brief."""
-    # A million verdicts share a few judges, labels and signatures.
+    # A million verdicts share a few labels and signatures.
     return BriefVerdict(
-        judge=intern(verdict.judge),
         case_id=verdict.case_id,
         status=verdict.status,
         score=verdict.score,

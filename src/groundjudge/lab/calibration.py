@@ -239,17 +239,17 @@ def _threshold_figure(
     """
     if at_least is not None:
 
-        def fit_to_weights(weights: Floats) -> dict[str, Floats]:
+        def fit_to_weights(_sample: Sample, weights: Floats) -> dict[str, Floats]:
             return {"threshold": fit_thresholds(sample.scores, positive, by, weights, at_least)}
 
-        draws = bootstrap.draws(fit_to_weights, sample.groups, np.empty(0), sample.design)
+        draws = bootstrap.draws(sample, fit_to_weights)
         return figures.percentile_figures(draws)["threshold"]
 
-    def candidate_figures(weights: Floats) -> dict[str, Floats]:
+    def candidate_figures(_sample: Sample, weights: Floats) -> dict[str, Floats]:
         values = _candidates(sample.scores, positive, by, weights)[1]
         return {str(place): values[:, place] for place in range(values.shape[1])}
 
-    draws = bootstrap.draws(candidate_figures, sample.groups, np.empty(0), sample.design)
+    draws = bootstrap.draws(sample, candidate_figures)
     values = np.array(list(draws.values()))  # shape (candidates, 1 + resamples)
     (threshold,) = fit_thresholds(sample.scores, positive, by, sample.weights[None, :], None).tolist()
     if values.shape[1] == 1:

@@ -98,46 +98,6 @@ class Figure(Frozen):
 
 
 @dataclass(frozen=True)
-class SamplingDesign:
-    """How rows of a drawn sample count (see `lab.sample`).
-
-    Attributes:
-        weights: how much each row counts: the inverse of its probability, 1 on average; shape (rows,).
-        strata: the stratum of each row, within which it is resampled; shape (rows,).
-    """
-
-    weights: Floats
-    strata: NDArray[Any]
-
-    @classmethod
-    def of_rows(cls, rows: Iterable[LabelledVerdict]) -> SamplingDesign | None:
-        """Return the design of the rows of a drawn sample; None for other rows."""
-        drawn_rows = [row.drawn_row for row in rows if row.drawn_row]
-        if not drawn_rows:
-            return None
-        weights = np.array([drawn_row.weight for drawn_row in drawn_rows], dtype=np.float64)
-        strata = np.array([drawn_row.stratum for drawn_row in drawn_rows])
-        return cls(weights / weights.mean(), strata)
-
-    def select(self, rows: NDArray[Any]) -> SamplingDesign:
-        """Select the design of some rows by a boolean mask or an array of indices."""
-        weights = self.weights[rows]
-        if weights.size:
-            weights = weights / weights.mean()
-        return SamplingDesign(weights, self.strata[rows])
-
-    def reweight(self, random_weights: Floats) -> Floats:
-        """Scale random weights so that each stratum keeps its share; shape (copies, rows)."""
-        stratum_of_row = np.unique(self.strata, return_inverse=True)[1]
-        # Which stratum each row is in, as 1.0 among zeros; shape (rows, strata).
-        membership = np.eye(stratum_of_row.max() + 1)[stratum_of_row]
-        weights = random_weights * self.weights
-        weight_of_stratum = self.weights @ membership
-        correction = weight_of_stratum / (weights @ membership)
-        return np.asarray(weights * correction[:, stratum_of_row])
-
-
-@dataclass(frozen=True)
 class Sample:
     """Labelled verdicts as columns; all arrays have shape (rows,).
 
@@ -152,7 +112,8 @@ class Sample:
         positive: whether the label does; None without labels, and for graded labels without a label
             threshold.
         graded: the labels if they are graded, otherwise None.
-        design: how rows of a drawn sample count; None: equally.
+        strata: the stratum of each row of a drawn sample, within which it is resampled; None for other rows.
+        row_weights: how much each row of a drawn sample counts: the inverse of its probability.
         prior: the weight of each pseudo-row, shape (pseudo-rows,).
     """
 
@@ -161,15 +122,16 @@ class Sample:
     groups: NDArray[Any]
     positive: Bools | None = None
     graded: Floats | None = None
-    design: SamplingDesign | None = None
+    strata: NDArray[Any] | None = None
+    row_weights: Floats | None = None
     prior: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def weights(self) -> Floats:
         """How much each row counts, 1 on average; shape (rows,)."""
-        if self.design is None:
+        if self.row_weights is None or not self.row_weights.size:
             return np.ones(self.groups.size)
-        return self.design.weights
+        return np.asarray(self.row_weights / self.row_weights.mean())
 
     @property
     def n_groups(self) -> int:
@@ -189,8 +151,28 @@ class Sample:
             groups=self.groups[rows],
             positive=None if self.positive is None else self.positive[rows],
             graded=None if self.graded is None else self.graded[rows],
-            design=None if self.design is None else self.design.select(rows),
+            strata=None if self.strata is None else self.strata[rows],
+            row_weights=None if self.row_weights is None else self.row_weights[rows],
         )
+
+    def weight_rows(self, rows: Iterable[LabelledVerdict]) -> Sample:
+        """Return the same rows with the weights and strata with which they were drawn, if they were."""
+        drawn_rows = [row.drawn_row for row in rows if row.drawn_row]
+        if not drawn_rows:
+            return self
+        weights = np.array([drawn_row.weight for drawn_row in drawn_rows], dtype=np.float64)
+        return replace(self, row_weights=weights, strata=np.array([row.stratum for row in drawn_rows]))
+
+    def reweight(self, random_weights: Floats) -> Floats:
+        """Scale random weights so that each stratum keeps its share; shape (copies, rows)."""
+        if self.strata is None:
+            return random_weights
+        stratum_of_row = np.unique(self.strata, return_inverse=True)[1]
+        # Which stratum each row is in, as 1.0 among zeros; shape (rows, strata).
+        membership = np.eye(stratum_of_row.max() + 1)[stratum_of_row]
+        weights = random_weights * self.weights
+        correction = (self.weights @ membership) / (weights @ membership)
+        return np.asarray(weights * correction[:, stratum_of_row])
 
     def count_unscored(self, rule: Unscored | None) -> Sample:
         """Leave out rows without a score (None), or give them the score and outcome that they count with.
@@ -332,47 +314,27 @@ class Bootstrap:
     resamples: int = RESAMPLES
     seed: int = 0
 
-    def draws(
-        self,
-        statistics: Statistics,
-        groups: NDArray[Any],
-        prior: Floats,
-        design: SamplingDesign | None = None,
-    ) -> Draws:
-        """Compute figures, and resample them; a single group is not resampled.
+    def draws(self, sample: Sample, statistics: SampleStatistics) -> Draws:
+        """Compute figures of a sample with its pseudo-rows, and resample them.
 
-        Args:
-            statistics: computes the figures from the weights of rows and pseudo-rows.
-            groups: the group of each row, shape (rows,).
-            prior: the weight of each pseudo-row, shape (pseudo-rows,).
-            design: how the rows of a drawn sample count; None: equally.
+        A single group is not resampled.
         """
-        row_weights = np.ones(groups.size) if design is None else design.weights
         # The figures themselves use the rows alone: pseudo-rows weigh nothing.
-        weights = np.concatenate([row_weights, np.zeros(prior.size)])
-        batches = [statistics(weights[None, :])]
-        for random_weights in self._random_weights(groups, prior, design):
-            batches.append(statistics(random_weights))
+        weights = np.concatenate([sample.weights, np.zeros(sample.prior.size)])
+        batches = [statistics(sample, weights[None, :])]
+        for random_weights in self._random_weights(sample):
+            batches.append(statistics(sample, random_weights))
         return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
-
-    def draws_of_sample(self, sample: Sample, statistics: SampleStatistics) -> Draws:
-        """Compute figures of a sample with pseudo-rows, and resample them."""
-
-        def statistics_of_sample(weights: Floats) -> Mapping[str, Floats]:
-            return statistics(sample, weights)
-
-        return self.draws(statistics_of_sample, sample.groups, sample.prior, sample.design)
 
     def figures(self, sample: Sample, statistics: SampleStatistics) -> dict[str, Figure]:
         """Compute the figures of a sample, with their intervals."""
         (sample,) = add_pseudo_rows(sample)
-        return figures_of(self.draws_of_sample(sample, statistics), sample.groups)
+        return figures_of(self.draws(sample, statistics), sample.groups)
 
-    def _random_weights(
-        self, groups: NDArray[Any], prior: Floats, design: SamplingDesign | None
-    ) -> Iterator[Floats]:
+    def _random_weights(self, sample: Sample) -> Iterator[Floats]:
         """Yield the weights of rows and pseudo-rows, in batches of shape (resamples, rows + pseudo-rows)."""
-        names, group_of_row = np.unique(groups, return_inverse=True)
+        names, group_of_row = np.unique(sample.groups, return_inverse=True)
+        prior = sample.prior
         n_groups = names.size
         if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
             return
@@ -380,9 +342,7 @@ class Bootstrap:
         batch_size = max(1, MAX_WEIGHTS // group_of_row.size)
         for start in range(0, self.resamples, batch_size):
             size = min(batch_size, self.resamples - start)
-            weights = generator.exponential(size=(size, n_groups))[:, group_of_row]
-            if design is not None:
-                weights = design.reweight(weights)
+            weights = sample.reweight(generator.exponential(size=(size, n_groups))[:, group_of_row])
             # Gamma-distributed weights of shape 1 (which is the exponential) and 1/2 make shares beta-
             # distributed: those of either class as in Jeffreys' interval.
             shape = PSEUDO_ROWS / max(1, prior.size)
@@ -449,8 +409,8 @@ def resample_pair(
     """
     first, second = add_pseudo_rows(first, second)
     # Both start with the same seed, so they have the same random weights.
-    draws_of_first = bootstrap.draws_of_sample(first, statistics)
-    draws_of_second = bootstrap.draws_of_sample(second, statistics)
+    draws_of_first = bootstrap.draws(first, statistics)
+    draws_of_second = bootstrap.draws(second, statistics)
     differences = {name: draws_of_second[name] - draws_of_first[name] for name in draws_of_first}
     return draws_of_first, draws_of_second, differences
 

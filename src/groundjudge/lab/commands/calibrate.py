@@ -12,7 +12,7 @@ from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files, hold_file
 from groundjudge.cli.screen import Screen, as_text, fail, report_errors
 from groundjudge.lab.commands import options as measuring
-from groundjudge.lab.commands.cascade import CascadeFiles, CascadeOptions, calibrate_cascade_files
+from groundjudge.lab.commands.cascade import CascadeOptions, calibrate_cascade_files
 from groundjudge.lab.commands.figures import (
     interval_ends,
     judge_notices,
@@ -103,8 +103,15 @@ def calibrate(
         for flag, value in not_for_cascade.items():
             if value is not None:
                 fail(f"{flag} cannot be combined with --cascade")
-        files = CascadeFiles(cascade, verdicts, labels, file_options)
-        calibrate_cascade_files(files, label_options, cascade_options, judges=judge)
+        calibrate_cascade_files(
+            cascade,
+            verdicts,
+            labels=labels,
+            file_options=file_options,
+            judges=judge or [],
+            label_options=label_options,
+            cascade_options=cascade_options,
+        )
     for flag in options.flags_of(cascade_options):
         fail(f"{flag} applies to a cascade only: add --cascade CHEAP")
     with report_errors(), ExitStack() as until_written:

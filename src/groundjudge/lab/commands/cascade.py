@@ -51,37 +51,26 @@ class CascadeOptions:
     ] = None
 
 
-@dataclass(frozen=True)
-class CascadeFiles:
-    """The files from which to find bounds.
-
-    Attributes:
-        cheap: the path of the cheap judge's verdicts.
-        strong: the path of the strong judge's.
-        labels: the path of the labels.
-        options: how the file of labels is read.
-    """
-
-    cheap: str
-    strong: str
-    labels: str
-    options: LabelsFileOptions
-
-
 def calibrate_cascade_files(
-    files: CascadeFiles,
+    cheap_verdicts: str,
+    strong_verdicts: str,
+    *,
+    labels: str,
+    file_options: LabelsFileOptions,
+    judges: Sequence[str],
     label_options: LabelOptions,
     cascade_options: CascadeOptions,
-    *,
-    judges: Sequence[str] | None,
 ) -> NoReturn:
     """Find the bounds of a cascade, print what they save, and exit.
 
     Args:
-        files: the files.
+        cheap_verdicts: the path of the cheap judge's verdicts.
+        strong_verdicts: the path of the strong judge's.
+        labels: the path of the labels.
+        file_options: how the file of labels is read.
+        judges: the judges whose verdicts count: one name for both files, or one for each.
         label_options: where to find the labels in a row.
         cascade_options: the required accuracy, and what to compare with the bounds.
-        judges: the judges whose verdicts count: one name for both files, or one for each.
     """
     with report_errors():
         from groundjudge.lab.cascade import calibrate_cascade  # noqa: PLC0415
@@ -93,11 +82,10 @@ def calibrate_cascade_files(
             fail(
                 f"--accuracy must be between 0 and 1, not {accuracy:g}: labels never prove that all are right"
             )
-        chosen = list(judges or ())
-        check_two_judges(chosen)
+        check_two_judges(judges)
         # A single name means the same judge in both files.
-        cheap = load_verdicts(files.cheap, chosen[:1])
-        strong = load_verdicts(files.strong, chosen[-1:])
+        cheap = load_verdicts(cheap_verdicts, judges[:1])
+        strong = load_verdicts(strong_verdicts, judges[-1:])
         by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
         if by == "probability":
@@ -106,11 +94,11 @@ def calibrate_cascade_files(
             # The file was named for its probabilities: a judge that answers with numbers has no words.
             if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
-        labels = load_labels(files.labels, label_options, files.options.read(files.labels))
+        people = load_labels(labels, label_options, file_options.read(labels))
         calibration = calibrate_cascade(
             cheap.verdicts,
             strong.verdicts,
-            labels,
+            people,
             accuracy=accuracy,
             by=by,
             rubric=rubric,
@@ -120,7 +108,7 @@ def calibrate_cascade_files(
     _show(screen, calibration)
     notes = [
         *_count_notes(calibration),
-        *label_notes(label_options.group, labels, cheap.verdicts, strong.verdicts),
+        *label_notes(label_options.group, people, cheap.verdicts, strong.verdicts),
     ]
     exit_after(screen, notes, cheap, strong)
 

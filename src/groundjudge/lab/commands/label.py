@@ -14,6 +14,7 @@ from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files, hold_file
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, report_errors
 from groundjudge.errors import CaseError, GroundjudgeError
+from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.inputs import (
     VerdictFile,
     check_contents,
@@ -34,34 +35,17 @@ NumberedRow = tuple[Mapping[str, Any], int]
 
 NumberOfRows = Annotated[
     int,
-    typer.Option("--n", metavar="N", min=1, help="How many rows to label; with --group, how many groups."),
+    typer.Option(
+        "--n", metavar="N", min=1, help="How many rows to label; with --group, how many whole groups."
+    ),
 ]
 LabelPage = Annotated[
     str,
     typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file."),
 ]
-DrawnBy = Annotated[
-    str | None,
-    typer.Option(
-        "--judge",
-        "-j",
-        metavar="NAME",
-        autocompletion=options.complete_judge,
-        help="The judge whose verdicts decide what is drawn. Default: the only judge.",
-    ),
-]
 DoubleLabels = Annotated[
     int,
     typer.Option("--double", metavar="N", min=0, help="How many of the rows a second person also labels."),
-]
-DrawnGroup = Annotated[
-    str | None,
-    typer.Option(
-        "--group",
-        metavar="KEY",
-        help="The key shared by rows that belong together, such as those of one conversation: draw these "
-        "whole.",
-    ),
 ]
 Against = Annotated[
     str | None,
@@ -76,10 +60,6 @@ OwnLabels = Annotated[
     bool,
     typer.Option("--own-labels", help="Choose among the judge's own labels."),
 ]
-OwnJudgeFile = Annotated[
-    str | None,
-    typer.Option("--judge-file", metavar="FILE", help="The prompt file of your own judge."),
-]
 QueueName = Annotated[
     str | None,
     typer.Option(
@@ -92,10 +72,6 @@ DrawSeed = Annotated[
     int,
     typer.Option("--seed", metavar="N", help="The seed of the draw."),
 ]
-OverwriteDraw = Annotated[
-    bool,
-    typer.Option("--overwrite", help="Replace the files of an earlier draw."),
-]
 
 
 def label(
@@ -104,16 +80,16 @@ def label(
     *,
     n: NumberOfRows = 100,
     out: LabelPage = "label.html",
-    judge: DrawnBy = None,
+    judge: measuring.OneJudge = None,
     double: DoubleLabels = 0,
-    group: DrawnGroup = None,
+    group: measuring.Group = None,
     against: Against = None,
     own_labels: OwnLabels = False,
-    judge_file: OwnJudgeFile = None,
+    judge_file: measuring.JudgeFile = None,
     queue: QueueName = None,
     row_options: options.RowOptions,
     seed: DrawSeed = 0,
-    overwrite: OverwriteDraw = False,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Draw rows for people to label, and make the page on which they do.
 

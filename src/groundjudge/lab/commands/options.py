@@ -18,6 +18,33 @@ OptionalLabelsFile = Annotated[str | None, typer.Option("--labels", metavar="FIL
 LABEL = "label"
 """The usual key of a label."""
 
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="KEY",
+        help="The key shared by rows that belong together, such as those of one conversation.",
+    ),
+]
+JudgeFile = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-file",
+        metavar="FILE",
+        help="For your own judge: its prompt file, which says what labels in words mean.",
+    ),
+]
+OneJudge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        "-j",
+        metavar="NAME",
+        autocompletion=complete_judge,
+        help="The judge. Default: the only one with verdicts.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class LabelOptions:
@@ -31,26 +58,12 @@ class LabelOptions:
             help="The key of the label in each row: 1 or true, 0 or false, a grade, or the judge's label.",
         ),
     ] = LABEL
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="KEY",
-            help="The key shared by rows that are not independent, such as passages of one claim.",
-        ),
-    ] = None
+    group: Group = None
     label_threshold: Annotated[
         float | None,
         typer.Option("--label-threshold", metavar="GRADE", help="The lowest grade that means grounded."),
     ] = None
-    judge_file: Annotated[
-        str | None,
-        typer.Option(
-            "--judge-file",
-            metavar="FILE",
-            help="For your own judge: the prompt file that says what labels in words mean.",
-        ),
-    ] = None
+    judge_file: JudgeFile = None
     sample: Annotated[
         str | None,
         typer.Option(

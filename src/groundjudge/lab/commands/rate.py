@@ -40,16 +40,6 @@ RandomSample = Annotated[
     bool,
     typer.Option("--random", help="The labels are a simple random sample of the rows."),
 ]
-RatedJudge = Annotated[
-    str | None,
-    typer.Option(
-        "--judge",
-        "-j",
-        metavar="NAME",
-        autocompletion=options.complete_judge,
-        help="With --random: the judge. Default: the only judge.",
-    ),
-]
 
 
 def rate(
@@ -60,7 +50,7 @@ def rate(
     random: RandomSample = False,
     label_options: measuring.LabelOptions,
     file_options: measuring.LabelsFileOptions,
-    judge: RatedJudge = None,
+    judge: measuring.OneJudge = None,
 ) -> None:
     """Estimate how many answers people would call grounded.
 
