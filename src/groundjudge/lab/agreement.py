@@ -8,9 +8,8 @@ for agreement in agree(verdicts, labels):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from heapq import nsmallest
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.lab import figures
@@ -237,7 +236,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
 
     For the options see `AgreeOptions`.
     """
-    judge_threshold = threshold_of(threshold, judged_rows.judge)
+    judge_threshold = threshold.get(judged_rows.judge) if isinstance(threshold, Mapping) else threshold
     bootstrap = Bootstrap(resamples, seed)
     all_rows = sample_of(judged_rows, threshold=judge_threshold, label_threshold=label_threshold)
     sample = all_rows.count_unscored(None)
@@ -401,13 +400,6 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
     )
 
 
-def threshold_of(threshold: Thresholds, judge: str) -> float | None:
-    """Look up one judge's threshold; None: whether a row passed in its run counts."""
-    if isinstance(threshold, Mapping):
-        return threshold.get(judge)
-    return threshold
-
-
 def why_undefined(name: str, sample: Sample) -> str:
     """Explain why a figure is undefined for a sample."""
     if not sample.scores.size:
@@ -476,18 +468,15 @@ def _bounds(sample: Sample) -> dict[str, Bounds]:
 
 def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -> tuple[Disagreement, ...]:
     """List the rows on which judge and label disagree, widest gap first, then by case id."""
-
-    def find_disagreements() -> Iterator[tuple[float, str, int]]:
-        for place, (row, gap, disagrees) in enumerate(zip(rows, *_gaps(sample), strict=True)):
-            if disagrees:
-                yield -gap, row.case_id, place
-
+    gaps, disagrees = _gaps(sample)
+    places: list[int] = np.flatnonzero(disagrees).tolist()
+    places.sort(key=lambda place: (-gaps[place], rows[place].case_id))
     disagreements: list[Disagreement] = []
-    for _, case_id, place in nsmallest(most, find_disagreements()):
+    for place in places[:most]:
         row = rows[place]
         human_label = row.human_label
         disagreement = Disagreement(
-            case_id=case_id,
+            case_id=row.case_id,
             score=float(sample.scores[place]),
             passed=bool(sample.passed[place]),
             label=human_label.number or 0.0,

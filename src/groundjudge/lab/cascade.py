@@ -13,7 +13,7 @@ a judge is right everywhere, and more often the less its scores separate right f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -153,7 +153,10 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
             `unreadable_label`.
     """
     if not 0 < accuracy < 1:
-        raise LabelError("bad_option", f"`accuracy` must be between 0 and 1, not {accuracy:g}", "accuracy")
+        message = (
+            f"`accuracy` must be between 0 and 1, not {accuracy:g}: labels never prove that all are right"
+        )
+        raise LabelError("bad_option", message, "accuracy")
     cheap_verdicts = single_judge(cheap, "the cheap judge")
     strong_verdicts = single_judge(strong, "the strong judge")
     (judge,) = cheap_verdicts.judges
@@ -176,11 +179,9 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     for verdict in strong_verdicts:
         if verdict.case_id in grounded:
             strong_by_case[verdict.case_id] = verdict
-    number_of = _numbers(labelled, by, rubric)
     rows: list[CascadeRow] = []
-    for verdict in labelled:
+    for verdict, (number, certainty) in zip(labelled, _numbers(labelled, by, rubric), strict=True):
         case_id = verdict.case_id or ""
-        number, certainty = number_of(verdict)
         row = CascadeRow(
             cheap=verdict,
             strong=strong_by_case.get(case_id),
@@ -322,12 +323,12 @@ def _bounds_of(standing: Iterable[CascadeRow], by: By) -> tuple[Bounds, bool]:
     return (low, high), not_applicable_stands
 
 
-Number = Callable[[Verdict], tuple[float | None, float | None]]
-"""From a verdict to the number to compare with bounds, and to how sure the judge is."""
+Number = tuple[float | None, float | None]
+"""The number of a verdict to compare with bounds, and how sure the judge is."""
 
 
-def _numbers(verdicts: Sequence[Verdict], by: By, rubric: Rubric | None) -> Number:
-    """Make a function from a verdict to its number and its certainty.
+def _numbers(verdicts: Sequence[Verdict], by: By, rubric: Rubric | None) -> list[Number]:
+    """Find the number of each verdict, and its certainty.
 
     Raises:
         LabelError: `bad_option`: the verdicts have several thresholds, or probabilities lack their rubric.
@@ -339,21 +340,21 @@ def _numbers(verdicts: Sequence[Verdict], by: By, rubric: Rubric | None) -> Numb
         message = f"{judge}: probabilities need the rubric: name the judge's prompt file with `judge_file`"
         raise LabelError("bad_option", message, "judge_file")
     _check_threshold(verdicts, rubric)
-
-    def number_by_probability(verdict: Verdict) -> tuple[float | None, float | None]:
-        if verdict.status == "error":
-            return None, None
-        probability = passing_probability(rubric, verdict, count_not_applicable=True)
-        if probability is None:
-            return None, None
-        number = _on_its_side(probability, verdict)
-        return number, number if verdict.passed else 1 - number
-
-    return number_by_probability
+    return [_number_by_probability(verdict, rubric) for verdict in verdicts]
 
 
-def _numbers_by_score(verdicts: Sequence[Verdict]) -> Number:
-    """Make a function from a verdict to its score, and to its distance from the threshold, 0..1.
+def _number_by_probability(verdict: Verdict, rubric: Rubric) -> Number:
+    if verdict.status == "error":
+        return None, None
+    probability = passing_probability(rubric, verdict, count_not_applicable=True)
+    if probability is None:
+        return None, None
+    number = _on_its_side(probability, verdict)
+    return number, number if verdict.passed else 1 - number
+
+
+def _numbers_by_score(verdicts: Sequence[Verdict]) -> list[Number]:
+    """Find the score of each verdict, and its distance from the threshold, 0..1.
 
     Raises:
         LabelError: `bad_option`: the verdicts have several thresholds.
@@ -377,23 +378,21 @@ def _numbers_by_score(verdicts: Sequence[Verdict]) -> Number:
             f"{judge}: the verdicts have several thresholds: {fault}; judge them with one",
             judge,
         )
-
     middle = (highest_failing + lowest_passing) / 2
-
-    def number_by_score(verdict: Verdict) -> tuple[float | None, float | None]:
-        if verdict.status == "not_applicable":
-            return None, NOT_APPLICABLE
+    numbers: list[Number] = []
+    for verdict in verdicts:
         score = deciding_score(verdict)
-        if score is None:
-            return None, None
-        number = _on_its_side(score, verdict)
-        if not verdict.passed:
-            number = min(number, highest_failing)
-            return number, 1 - number / middle
-        number = max(number, lowest_passing)
-        return number, 1 - (1 - number) / (1 - middle)
-
-    return number_by_score
+        if verdict.status == "not_applicable":
+            numbers.append((None, NOT_APPLICABLE))
+        elif score is None:
+            numbers.append((None, None))
+        elif verdict.passed:
+            number = max(_on_its_side(score, verdict), lowest_passing)
+            numbers.append((number, 1 - (1 - number) / (1 - middle)))
+        else:
+            number = min(_on_its_side(score, verdict), highest_failing)
+            numbers.append((number, 1 - number / middle))
+    return numbers
 
 
 def _check_threshold(verdicts: Iterable[Verdict], rubric: Rubric) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from math import isnan, nan
 from typing import Any, Literal, TypeAlias
@@ -430,15 +431,16 @@ def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for name, values in draws.items():
         if name in WILSON:
-            figures[name] = _wilson_figure(values, WILSON[name], groups.size, n_groups)
+            interval = partial(_wilson, lowest=WILSON[name], n_rows=groups.size, n_groups=n_groups)
+            figures[name] = _figure(values, interval)
         else:
-            figures[name] = _percentile_figure(values)
+            figures[name] = _figure(values, _percentiles)
     return figures
 
 
 def percentile_figures(draws: Draws) -> dict[str, Figure]:
     """Turn draws into figures whose interval contains the middle 95% of the resamples, and the figure."""
-    return {name: _percentile_figure(values) for name, values in draws.items()}
+    return {name: _figure(values, _percentiles) for name, values in draws.items()}
 
 
 def clear_differences(draws: Draws) -> list[str]:
@@ -677,32 +679,30 @@ def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
     return np.where(smaller_variance > MIN_VARIANCE, correlation, nan)
 
 
-def _percentile_figure(values: Floats) -> Figure:
-    """Make a figure from its value and the resampled ones, whose middle 95% are its interval."""
+def _figure(values: Floats, find_interval: Callable[[float, Floats], tuple[float, float]]) -> Figure:
+    """Make a figure from its value and the resampled ones, omitting an interval without width."""
     value = float(values[0])
-    resampled = _defined_values(values[1:])
+    resampled = values[1:][~np.isnan(values[1:])]
     # An interval needs at least two values.
-    if isnan(value) or resampled.size <= 1:
-        return Figure(value=none_if_nan(value))
-    low, high = _percentiles(value, resampled)
-    return _figure(value, low, high)
+    if not isnan(value) and resampled.size > 1:
+        low, high = find_interval(value, resampled)
+        if high - low > MIN_WIDTH:
+            return Figure(value=value, low=low, high=high)
+    return Figure(value=none_if_nan(value))
 
 
-def _wilson_figure(values: Floats, lowest: float, n_rows: int, n_groups: int) -> Figure:
-    """Make a figure from its value and the resampled ones, with Wilson's interval.
-
-    The interval is for a share of the range from the figure's lowest value to 1.
+def _wilson(
+    value: float, resampled: Floats, lowest: float, n_rows: int, n_groups: int
+) -> tuple[float, float]:
+    """Compute Wilson's interval for a share of the range from the figure's lowest value to 1.
 
     Args:
-        values: the figure, followed by its resampled values.
+        value: the figure.
+        resampled: its resampled values.
         lowest: its lowest possible value.
         n_rows: the number of rows that it covers.
         n_groups: the number of groups that these rows are in.
     """
-    value = float(values[0])
-    resampled = _defined_values(values[1:])
-    if isnan(value) or resampled.size <= 1:
-        return Figure(value=none_if_nan(value))
     extent = 1 - lowest
     # If all rows are right, or all wrong, nothing shows that the rows of a group say more than one row.
     most = n_groups if value in {lowest, 1.0} else n_rows
@@ -712,18 +712,7 @@ def _wilson_figure(values: Floats, lowest: float, n_rows: int, n_groups: int) ->
     effective = float(mean * (1 - mean) / variance) - 2
     effective = min(most, max(1.0, effective))
     low, high = wilson_interval((value - lowest) / extent, effective)
-    return _figure(value, lowest + extent * low, lowest + extent * high)
-
-
-def _defined_values(values: Floats) -> Floats:
-    return values[~np.isnan(values)]
-
-
-def _figure(value: float, low: float, high: float) -> Figure:
-    """Make a figure with its interval, omitting an interval without width."""
-    if high - low > MIN_WIDTH:
-        return Figure(value=value, low=low, high=high)
-    return Figure(value=value)
+    return lowest + extent * low, lowest + extent * high
 
 
 def _percentiles(value: float, resampled: Floats) -> tuple[float, float]:

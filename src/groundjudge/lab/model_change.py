@@ -6,10 +6,12 @@ print(change.n_lost, change.n_gained, change.p)  # passed only before, pass only
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import ceil
+from operator import itemgetter
 
 from groundjudge.lab.agreement import sample_of
+from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.calibration import Calibration, calibrate
 from groundjudge.lab.comparison import Comparison, compare_matched, label_cases
 from groundjudge.lab.figures import FEW_WITH_SCORES, RESAMPLES, Bootstrap, passes_at
@@ -124,11 +126,14 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     labelled = label_cases(matched, labels, thresholds, label_threshold)
     bootstrap = Bootstrap(resamples, seed)
     comparison = compare_matched(matched, labels, labelled, thresholds, bootstrap)
-    outcomes = _outcomes(matched, thresholds)
-    n_lost = list(outcomes.values()).count((True, False))
-    n_gained = list(outcomes.values()).count((False, True))
-    n = len(outcomes)
-    n_flips = n_lost + n_gained
+    flips = _find_flips(matched, thresholds)
+    n = comparison.n
+    n_flips = len(flips)
+    n_lost = sum(passes_at(thresholds[0], first) for first, _ in flips)
+    n_gained = n_flips - n_lost
+    listed = flips[:most_flips]
+    first_reasons = _read_reasons(first_verdicts, listed)
+    second_reasons = _read_reasons(second_verdicts, listed)
     grounded: dict[str, bool] = {}
     refit: Calibration | None = None
     why_no_refit = "no labelled case has a score from both"
@@ -150,7 +155,18 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
         n_gained=n_gained,
         share=wilson(n_flips / n, n) if n else Rate(n=0),
         p=None if has_groups else mcnemar(n_lost, n_gained, n),
-        flips=_list_flips(matched, outcomes, grounded, most_flips, first_verdicts, second_verdicts),
+        flips=tuple(
+            Flip(
+                case_id=first.case_id or "",
+                first_passed=passes_at(thresholds[0], first),
+                first_score=deciding_score(first) or 0.0,
+                second_score=deciding_score(second) or 0.0,
+                first_reason=first_reasons[first.case_id or ""],
+                second_reason=second_reasons[first.case_id or ""],
+                grounded=grounded.get(first.case_id or ""),
+            )
+            for first, second in listed
+        ),
         labels_needed=_labels_needed(n_flips, n),
         refit=refit,
         why_no_refit=why_no_refit,
@@ -170,63 +186,32 @@ def _labels_needed(n_flips: int, n: int) -> int:
     return min(n, max(FEW_WITH_SCORES, ceil(flips_needed / share_in_sample)))
 
 
-def _outcomes(
+def _find_flips(
     matched: MatchedCases, thresholds: tuple[float | None, float | None]
-) -> dict[str, tuple[bool, bool]]:
-    """Say whether each case scored by both passes with the first and with the second, by id."""
-    outcomes: dict[str, tuple[bool, bool]] = {}
+) -> list[tuple[BriefVerdict, BriefVerdict]]:
+    """Find the verdicts that flip, those with the largest change in score first, then by case id."""
+    flips: list[tuple[float, str, tuple[BriefVerdict, BriefVerdict]]] = []
     for first, second in zip(*matched.sides, strict=True):
-        if first.score is not None and second.score is not None:
-            first_passed = passes_at(thresholds[0], first)
-            outcomes[first.case_id or ""] = (first_passed, passes_at(thresholds[1], second))
-    return outcomes
+        first_score, second_score = deciding_score(first), deciding_score(second)
+        if first_score is None or second_score is None:
+            continue
+        if passes_at(thresholds[0], first) != passes_at(thresholds[1], second):
+            flips.append((-abs(second_score - first_score), first.case_id or "", (first, second)))
+    flips.sort(key=itemgetter(0, 1))
+    return [pair for _, _, pair in flips]
 
 
-def _list_flips(  # noqa: PLR0913, PLR0917  both sides of one list
-    matched: MatchedCases,
-    outcomes: Mapping[str, tuple[bool, bool]],
-    grounded: Mapping[str, bool],
-    most_flips: int,
-    first_verdicts: Iterable[Verdict],
-    second_verdicts: Iterable[Verdict],
-) -> tuple[Flip, ...]:
-    """Find the flips with the largest change in score, then by case id. Their reasons are read again."""
-    changes: dict[str, float] = {}
-    for first, second in zip(*matched.sides, strict=True):
-        case_id = first.case_id or ""
-        if case_id in outcomes and outcomes[case_id][0] != outcomes[case_id][1]:
-            change = (deciding_score(second) or 0.0) - (deciding_score(first) or 0.0)
-            changes[case_id] = abs(change)
-    order = sorted(changes, key=lambda case_id: (-changes[case_id], case_id))
-    listed_ids = order[:most_flips]
-    first_by_id = _select(first_verdicts, listed_ids)
-    second_by_id = _select(second_verdicts, listed_ids)
-    flips: list[Flip] = []
-    for case_id in listed_ids:
-        first_verdict, second_verdict = first_by_id[case_id], second_by_id[case_id]
-        flip = Flip(
-            case_id=case_id,
-            first_passed=outcomes[case_id][0],
-            first_score=deciding_score(first_verdict) or 0.0,
-            second_score=deciding_score(second_verdict) or 0.0,
-            first_reason=first_verdict.explanation,
-            second_reason=second_verdict.explanation,
-            grounded=grounded.get(case_id),
-        )
-        flips.append(flip)
-    return tuple(flips)
-
-
-def _select(verdicts: Iterable[Verdict], case_ids: Iterable[str]) -> dict[str, Verdict]:
-    """Return the verdicts on some cases, by id."""
-    wanted_ids = frozenset(case_ids)
-    verdict_by_id: dict[str, Verdict] = {}
-    if not wanted_ids:
-        return verdict_by_id
-    for verdict in verdicts:
-        if verdict.case_id in wanted_ids:
-            verdict_by_id[verdict.case_id] = verdict
-    return verdict_by_id
+def _read_reasons(
+    verdicts: Iterable[Verdict], flips: Iterable[tuple[BriefVerdict, BriefVerdict]]
+) -> dict[str, str]:
+    """Read the explanations of some verdicts again, by case id: those of all verdicts are not held."""
+    wanted_ids = {first.case_id for first, _ in flips}
+    reasons: dict[str, str] = {}
+    if wanted_ids:
+        for verdict in verdicts:
+            if verdict.case_id in wanted_ids:
+                reasons[verdict.case_id or ""] = verdict.explanation
+    return reasons
 
 
 def _refit(

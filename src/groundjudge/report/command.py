@@ -36,7 +36,7 @@ from groundjudge.runs.run import case_of, id_of
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
-    from groundjudge.lab.agreement import Agreement, Thresholds
+    from groundjudge.lab.agreement import Agreement
     from groundjudge.lab.model_change import ModelChange
     from groundjudge.lab.rate import TrueRate
 
@@ -116,16 +116,19 @@ def report(
         people, judged_rows, notes = _join_labels(
             file, cases, labels, read_rows, label_options, row_options.encoding
         )
-        thresholds, warnings = thresholds_for(threshold, file.verdicts)
+        earlier = load_verdicts(against) if against else None
+        verdict_sets = [file.verdicts]
+        if earlier is not None:
+            verdict_sets.append(earlier.verdicts)
+        thresholds, warnings = thresholds_for(threshold, *verdict_sets)
         notes += warnings
         agreements, warnings = _measure_agreements(judged_rows, thresholds, label_options.label_threshold)
         notes += warnings
-        thresholds_by_judge = _thresholds_by_judge(thresholds, file.verdicts.judges)
-        collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds_by_judge)
+        collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds)
         shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
         _check_judged(shown_cases, collected.shown_verdicts)
         card = read_card(probe) if probe else None
-        changes = _measure_changes(file, against, people, thresholds, label_options.label_threshold)
+        changes = _measure_changes(file, earlier, people, thresholds, label_options.label_threshold)
         html = fill_report(
             collected,
             title=Path(verdicts).name,
@@ -189,17 +192,8 @@ def _join_labels(  # noqa: PLR0917  two files, one of which has labels
         return None, [], [f"the labels are ignored: {error.message}"]
 
 
-def _thresholds_by_judge(thresholds: Thresholds, judges: Sequence[str]) -> dict[str, float]:
-    """The thresholds of the judges that have one, by their names."""
-    if thresholds is None:
-        return {}
-    if isinstance(thresholds, Mapping):
-        return dict(thresholds)
-    return dict.fromkeys(judges, thresholds)
-
-
 def _measure_agreements(
-    judged_rows: Sequence[JudgedRows], thresholds: Thresholds, label_threshold: float | None
+    judged_rows: Sequence[JudgedRows], thresholds: Mapping[str, float], label_threshold: float | None
 ) -> tuple[list[Agreement], list[str]]:
     """Measure the agreement of each judge with the labels, with notes on it.
 
@@ -222,28 +216,26 @@ def _measure_agreements(
 
 def _measure_changes(
     file: VerdictFile,
-    earlier_path: str | None,
+    earlier: VerdictFile | None,
     labels: Labels | None,
-    thresholds: Thresholds,
+    thresholds: Mapping[str, float],
     label_threshold: float | None,
 ) -> list[ModelChange]:
     """Compare each judge with the earlier one of the same name, or the only judge with the only earlier one.
 
     Without a file of earlier verdicts nothing is compared.
     """
-    if not earlier_path:
+    if earlier is None:
         return []
-    from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
     from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
-    earlier = load_verdicts(earlier_path)
     changes: list[ModelChange] = []
     for first_judge, second_judge in judge_pairs(earlier.verdicts.judges, file.verdicts.judges):
         change = measure_change(
             earlier.by_judge(first_judge),
             file.by_judge(second_judge),
             labels,
-            thresholds=(threshold_of(thresholds, first_judge), threshold_of(thresholds, second_judge)),
+            thresholds=(thresholds.get(first_judge), thresholds.get(second_judge)),
             label_threshold=label_threshold,
             most_flips=MAX_FLIPS,
         )

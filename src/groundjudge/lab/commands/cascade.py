@@ -42,13 +42,13 @@ class CascadeOptions:
         ),
     ] = None
     until_by: Annotated[
-        By | None,
+        By,
         typer.Option(
             "--until-by",
             help="With --cascade: what to compare with the bounds: the score (default), or the "
             "probability that the verdict passes.",
         ),
-    ] = None
+    ] = "score"
 
 
 def calibrate_cascade_files(
@@ -78,17 +78,12 @@ def calibrate_cascade_files(
         accuracy = cascade_options.accuracy
         if accuracy is None:
             fail("--cascade: add --accuracy, the required share of right verdicts, such as 0.9")
-        if not 0 < accuracy < 1:
-            fail(
-                f"--accuracy must be between 0 and 1, not {accuracy:g}: labels never prove that all are right"
-            )
         check_two_judges(judges)
         # A single name means the same judge in both files.
         cheap = load_verdicts(cheap_verdicts, judges[:1])
         strong = load_verdicts(strong_verdicts, judges[-1:])
-        by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
-        if by == "probability":
+        if cascade_options.until_by == "probability":
             (judge,) = single_judge(cheap.verdicts, "the cheap judge").judges
             rubric = load_rubric_of(judge, label_options.judge_file)
             # The file was named for its probabilities: a judge that answers with numbers has no words.
@@ -100,7 +95,7 @@ def calibrate_cascade_files(
             strong.verdicts,
             people,
             accuracy=accuracy,
-            by=by,
+            by=cascade_options.until_by,
             rubric=rubric,
             label_threshold=label_options.label_threshold,
         )

@@ -89,7 +89,6 @@ def compare(
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        from groundjudge.lab.agreement import threshold_of  # noqa: PLC0415
         from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
         options.refuse_without(labels, "--labels", label_options)
@@ -98,20 +97,21 @@ def compare(
         second_file = load_verdicts(second)
         pairs: list[VerdictPair] = []
         judges_of_files = (first_file.verdicts.judges, second_file.verdicts.judges)
-        for first_judge, second_judge in judge_pairs(*judges_of_files, judge or ()):
+        named_pairs = judge_pairs(*judges_of_files, judge or ())
+        for first_judge, second_judge in named_pairs:
             pairs.append((first_file.by_judge(first_judge), second_file.by_judge(second_judge)))
         verdict_sets = [verdicts for pair in pairs for verdicts in pair]
         thresholds, warnings = thresholds_for(threshold, *verdict_sets)
         warnings += label_notes(label_options.group, people, *verdict_sets)
         changes: list[ModelChange] = []
-        for first_verdicts, second_verdicts in pairs:
-            first_threshold = threshold_of(thresholds, *first_verdicts.judges)
-            second_threshold = threshold_of(thresholds, *second_verdicts.judges)
+        for (first_judge, second_judge), (first_verdicts, second_verdicts) in zip(
+            named_pairs, pairs, strict=True
+        ):
             change = measure_change(
                 first_verdicts,
                 second_verdicts,
                 people,
-                thresholds=(first_threshold, second_threshold),
+                thresholds=(thresholds.get(first_judge), thresholds.get(second_judge)),
                 label_threshold=label_options.label_threshold,
                 most_flips=flips,
             )

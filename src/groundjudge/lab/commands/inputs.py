@@ -28,7 +28,6 @@ from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
-    from groundjudge.lab.agreement import Thresholds
     from groundjudge.lab.people import People
 
 
@@ -229,13 +228,13 @@ def label_notes(group: str | None, labels: Labels | None, *verdicts: Iterable[Ve
     return notes
 
 
-def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[Thresholds, list[str]]:
-    """Read the thresholds of --threshold, and make warnings about using them on each set of verdicts.
+def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[dict[str, float], list[str]]:
+    """Read each judge's threshold from --threshold, and warn about using them on each set of verdicts.
 
     Exit if it is neither a score nor a file.
     """
     if option is None:
-        return None, []
+        return {}, []
     # A file whose name is a number has to be given as a path, as in ./0.5.
     try:
         number = float(option)
@@ -245,10 +244,12 @@ def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[T
         return _fitted_thresholds(option, verdict_sets)
     if not 0 <= number <= 1:
         fail(f"--threshold must be a score, 0..1, not {option}")
-    return number, []
+    return {judge: number for verdicts in verdict_sets for judge in verdicts.judges}, []
 
 
-def _fitted_thresholds(path: str, verdict_sets: Sequence[LatestVerdicts]) -> tuple[Thresholds, list[str]]:
+def _fitted_thresholds(
+    path: str, verdict_sets: Sequence[LatestVerdicts]
+) -> tuple[dict[str, float], list[str]]:
     """Read a file written by `calibrate`."""
     from groundjudge.lab.calibration import read_calibrations, warnings_on  # noqa: PLC0415
 

@@ -24,6 +24,7 @@ from groundjudge.lab.commands.inputs import (
     stored_rows,
 )
 from groundjudge.lab.commands.pages import check_page, write_page
+from groundjudge.lab.labelling import labelling_page
 from groundjudge.lab.labels import value_in
 from groundjudge.lab.sample import LabelSample, draw, save_sample
 from groundjudge.rubric.rubric import Rubric
@@ -122,7 +123,10 @@ def label(
         rubric = load_rubric_of(sample.judge, judge_file)
         drawn_cases = _drawn_cases(sample, _readable(read_rows()), rubric, file)
         # Made before anything is written or sent, so that a case that cannot be shown leaves no partial draw.
-        htmls = _make_pages(pages, second_page, sample, drawn_cases, rubric, own_labels=own_labels)
+        htmls: dict[str, str] = {}
+        for path in pages:
+            is_second = path == second_page
+            htmls[path] = labelling_page(sample, drawn_cases, rubric, own_labels=own_labels, second=is_second)
         if queue:
             from groundjudge.adapters.langsmith_queue import queue_items  # noqa: PLC0415  an extra
 
@@ -182,24 +186,6 @@ def _drawn_cases(
     cases = [case_by_id[case_id] for case_id in sample.ids if case_id in case_by_id]
     check_contents(cases, rubric, file.by_judge(sample.judge))
     return cases
-
-
-def _make_pages(
-    pages: list[str],
-    second_page: str,
-    sample: LabelSample,
-    cases: list[Case],
-    rubric: Rubric,
-    *,
-    own_labels: bool,
-) -> dict[str, str]:
-    """Make the HTML of each page, before any of them is written."""
-    from groundjudge.lab.labelling import labelling_page  # noqa: PLC0415
-
-    htmls: dict[str, str] = {}
-    for path in pages:
-        htmls[path] = labelling_page(sample, cases, rubric, own_labels=own_labels, second=path == second_page)
-    return htmls
 
 
 def _make_queue(sample: LabelSample, name: str, rubric: Rubric, cases: list[Case]) -> None:

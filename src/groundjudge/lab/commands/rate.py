@@ -18,7 +18,6 @@ from groundjudge.lab.commands.inputs import (
     load_verdicts,
     people_lines,
 )
-from groundjudge.lab.labels import Labels
 from groundjudge.lab.sample import read_sample
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
@@ -70,7 +69,10 @@ def rate(
 
             people = queue_labels(label_sample, key=feedback)
         else:
-            people = _read_labels(labels or [], label_options, file_options)
+            # The labels of several people are read as if they were in one file.
+            paths = labels or []
+            rows = chain.from_iterable(file_options.read(path) for path in paths)
+            people = load_labels(", ".join(paths), label_options, rows)
         true_rate = estimate_rate(
             file.verdicts, people, label_sample, judge=judge, label_threshold=label_options.label_threshold
         )
@@ -97,14 +99,6 @@ def _check_sources(
         fail("--sample and --random contradict each other: omit one")
     if sample and judge:
         fail("--judge: the sample already names the judge: omit the option")
-
-
-def _read_labels(
-    paths: list[str], label_options: measuring.LabelOptions, file_options: measuring.LabelsFileOptions
-) -> Labels:
-    """Read the labels of several people, as if they were in one file."""
-    rows = chain.from_iterable(map(file_options.read, paths))
-    return load_labels(", ".join(paths), label_options, rows)
 
 
 def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
