@@ -162,7 +162,11 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     )
     fitted = replace(fit_sample, passed=figures.reaches(fit_sample.scores, fitted_threshold))
     as_run = sample.select(test_rows)
-    tested = _apply_thresholds(sample, parts, thresholds).select(test_rows)
+    # The rows of each part are judged by the threshold fitted on its other rows.
+    passed = sample.passed.copy()
+    for (_, rows), threshold_of_part in zip(parts, thresholds, strict=True):
+        passed[rows] = figures.reaches(sample.scores[rows], threshold_of_part)
+    tested = replace(sample, passed=passed).select(test_rows)
     as_run_draws, tested_draws, gain = figures.resample_pair(as_run, tested, Sample.agreement, bootstrap)
     as_run_figures = figures.figures_of(as_run_draws, as_run.groups)
     guess = figures.constant_guess(positive[test_rows], tested.weights)
@@ -489,14 +493,6 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
 def _row_hash(verdict: Verdict | BriefVerdict) -> str:
     """Represent a row by a hash of its id and, if the verdict's key has it, of its content."""
     return sha256(f"{verdict.case_id} {verdict.case_hash}".encode()).hexdigest()[:HASH_DIGITS]
-
-
-def _apply_thresholds(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float]) -> Sample:
-    """Judge each part's test rows by the threshold fitted on its other rows."""
-    passed = sample.passed.copy()
-    for (_, test_rows), threshold in zip(parts, thresholds, strict=True):
-        passed[test_rows] = figures.reaches(sample.scores[test_rows], threshold)
-    return replace(sample, passed=passed)
 
 
 def _threshold_at(levels: Sequence[float], place: int) -> float:

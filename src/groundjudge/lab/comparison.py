@@ -209,9 +209,12 @@ def _bounds(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]
         return {}
     first_if_wrong, second_if_wrong = _count_unscored(pair, "wrong", statistics)
     first_if_right, second_if_right = _count_unscored(pair, "right", statistics)
-    lowest = {name: second_if_wrong[name] - first_if_right[name] for name in first_if_right}
-    highest = {name: second_if_right[name] - first_if_wrong[name] for name in first_if_wrong}
-    return figures.pair_values(lowest, highest)
+    bounds: dict[str, Bounds] = {}
+    for name in first_if_wrong:
+        lowest = second_if_wrong[name] - first_if_right[name]
+        highest = second_if_right[name] - first_if_wrong[name]
+        bounds[name] = (figures.none_if_nan(lowest), figures.none_if_nan(highest))
+    return bounds
 
 
 def _as_run(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]:

@@ -63,9 +63,9 @@ class LabelError(GroundjudgeError):
         "unreadable_calibration": "The file was not written by `groundjudge calibrate`. "
         "Pass the file from its `--out`.",
         "unreadable_sample": "The file was not written by `groundjudge label`. Pass its `.sample.json` file.",
-        "unreadable_label": "A label is neither a number on the scale, nor yes or no, true or false, pass or "
-        "fail, nor a label in the judge's prompt file. Correct it, or name the prompt file that defines it "
-        "with `--judge-file`.",
+        "unreadable_label": "A label is neither a number, nor yes or no, true or false, pass or fail, nor a "
+        "label in the judge's prompt file. Correct it, or name the prompt file that defines it with "
+        "`--judge-file`.",
     }
 
 
@@ -406,10 +406,9 @@ def vocabulary_of(judge: str, labels: Labels) -> LabelVocabulary:
     """Say what labels in words mean for a judge: as the caller says, or as a built-in judge's file says."""
     if labels.vocabulary is not None:
         return labels.vocabulary
-    rubric = _built_in_rubric(judge)
-    if rubric is None:
+    if judge not in names():
         return LabelVocabulary()
-    return rubric_vocabulary(rubric)
+    return rubric_vocabulary(load_rubric(judge))
 
 
 @dataclass(frozen=True)
@@ -554,8 +553,11 @@ def join(verdicts: Iterable[Verdict], labels: Labels) -> list[JudgedRows]:
     """
     check_weights(labels)
     latest = latest_verdicts(verdicts)
-    labelled: dict[str, list[BriefVerdict]] = {judge: [] for judge in latest.judges}
-    counts = {judge: Counter(n_repeated=latest.n_repeated.get(judge, 0)) for judge in latest.judges}
+    labelled: dict[str, list[BriefVerdict]] = {}
+    counts: dict[str, Counter[str]] = {}
+    for judge in latest.judges:
+        labelled[judge] = []
+        counts[judge] = Counter(n_repeated=latest.n_repeated.get(judge, 0))
     for verdict in latest:
         if not verdict.judge:
             continue
@@ -644,14 +646,6 @@ def _finite_number(value: object) -> float | None:
     except (ValueError, OverflowError):  # an integer of hundreds of digits
         return None
     return number if isfinite(number) else None
-
-
-@cache
-def _built_in_rubric(judge: str) -> Rubric | None:
-    """Return the rubric of a built-in judge; None for any other judge's name."""
-    if judge not in names():
-        return None
-    return load_rubric(judge)
 
 
 def value_in(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  any value in the file

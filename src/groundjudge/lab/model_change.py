@@ -131,9 +131,8 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
     n_flips = len(flips)
     n_lost = sum(passes_at(thresholds[0], first) for first, _ in flips)
     n_gained = n_flips - n_lost
-    listed = flips[:most_flips]
-    first_reasons = _read_reasons(first_verdicts, listed)
-    second_reasons = _read_reasons(second_verdicts, listed)
+    first_reasons = _read_reasons(first_verdicts, flips[:most_flips])
+    second_reasons = _read_reasons(second_verdicts, flips[:most_flips])
     grounded: dict[str, bool] = {}
     refit: Calibration | None = None
     why_no_refit = "no labelled case has a score from both"
@@ -146,6 +145,19 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
             why_no_refit = ""
         except LabelError as error:
             why_no_refit = error.message
+    listed_flips: list[Flip] = []
+    for first_verdict, second_verdict in flips[:most_flips]:
+        case_id = first_verdict.case_id or ""
+        flip = Flip(
+            case_id=case_id,
+            first_passed=passes_at(thresholds[0], first_verdict),
+            first_score=deciding_score(first_verdict) or 0.0,
+            second_score=deciding_score(second_verdict) or 0.0,
+            first_reason=first_reasons[case_id],
+            second_reason=second_reasons[case_id],
+            grounded=grounded.get(case_id),
+        )
+        listed_flips.append(flip)
     # The test assumes independent cases.
     has_groups = comparison.n_groups < comparison.n
     return ModelChange(
@@ -155,18 +167,7 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
         n_gained=n_gained,
         share=wilson(n_flips / n, n) if n else Rate(n=0),
         p=None if has_groups else mcnemar(n_lost, n_gained, n),
-        flips=tuple(
-            Flip(
-                case_id=first.case_id or "",
-                first_passed=passes_at(thresholds[0], first),
-                first_score=deciding_score(first) or 0.0,
-                second_score=deciding_score(second) or 0.0,
-                first_reason=first_reasons[first.case_id or ""],
-                second_reason=second_reasons[first.case_id or ""],
-                grounded=grounded.get(first.case_id or ""),
-            )
-            for first, second in listed
-        ),
+        flips=tuple(listed_flips),
         labels_needed=_labels_needed(n_flips, n),
         refit=refit,
         why_no_refit=why_no_refit,

@@ -45,7 +45,15 @@ def measure_people(
         label_threshold: the lowest label that means grounded; None: as for `agree`.
         passed: whether each case passed the judge; None for an error.
     """
-    opinions = _opinions_by_case(judge, labels, label_threshold)
+    all_opinions: dict[str, list[bool]] = {}
+    for labels_of_person in labels.annotators.values():
+        grounded_cases = find_grounded(judge, replace(labels, by_case=labels_of_person), label_threshold)
+        for case_id, is_grounded in grounded_cases.items():
+            if is_grounded is not None:
+                all_opinions.setdefault(case_id, []).append(is_grounded)
+    opinions = {
+        case_id: case_opinions for case_id, case_opinions in all_opinions.items() if len(case_opinions) > 1
+    }
     if not opinions:
         return None
     weights = dict.fromkeys(opinions, 1.0)
@@ -71,17 +79,6 @@ def measure_people(
         kappa=_cohen_kappa(pairs_of_people),
         judge_kappa=_cohen_kappa(pairs_with_judge),
     )
-
-
-def _opinions_by_case(judge: str, labels: Labels, label_threshold: float | None) -> dict[str, list[bool]]:
-    """Say whether each person calls a case grounded, for cases where at least two could tell."""
-    opinions: dict[str, list[bool]] = {}
-    for labels_of_person in labels.annotators.values():
-        grounded_cases = find_grounded(judge, replace(labels, by_case=labels_of_person), label_threshold)
-        for case_id, is_grounded in grounded_cases.items():
-            if is_grounded is not None:
-                opinions.setdefault(case_id, []).append(is_grounded)
-    return {case_id: case_opinions for case_id, case_opinions in opinions.items() if len(case_opinions) > 1}
 
 
 def _cohen_kappa(pairs: Sequence[WeightedPair]) -> float | None:

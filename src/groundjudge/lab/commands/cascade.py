@@ -126,7 +126,7 @@ def _show(screen: Screen, calibration: CascadeCalibration) -> None:
     ]
     screen.table(["on these rows", "share"], rows)
     low, high = (_bound_text(bound) for bound in calibration.until)
-    settings = f"until=({_as_code(low)}, {_as_code(high)})"
+    settings = f"until=({low}, {high})".replace("none", "None")
     flags = f"-O until={low},{high}"
     if calibration.by == "probability":
         settings += ', by="probability"'
@@ -155,10 +155,6 @@ def _bounds_in_words(calibration: CascadeCalibration) -> str:
 def _bound_text(bound: float | None) -> str:
     """Write a bound as `-O until` takes it, with all its decimals."""
     return "none" if bound is None else f"{bound:.9g}"
-
-
-def _as_code(bound: str) -> str:
-    return "None" if bound == "none" else bound
 
 
 def _count_notes(calibration: CascadeCalibration) -> list[str]:

@@ -244,7 +244,10 @@ def thresholds_for(option: str | None, *verdict_sets: LatestVerdicts) -> tuple[d
         return _fitted_thresholds(option, verdict_sets)
     if not 0 <= number <= 1:
         fail(f"--threshold must be a score, 0..1, not {option}")
-    return {judge: number for verdicts in verdict_sets for judge in verdicts.judges}, []
+    thresholds: dict[str, float] = {}
+    for verdicts in verdict_sets:
+        thresholds |= dict.fromkeys(verdicts.judges, number)
+    return thresholds, []
 
 
 def _fitted_thresholds(

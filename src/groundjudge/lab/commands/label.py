@@ -135,7 +135,10 @@ def label(
             write_page(path, html)
         save_sample(sample_file, sample)
     screen = Screen()
-    screen.table(["stratum", "rows", "drawn"], _strata_rows(sample))
+    strata: list[list[str]] = []
+    for stratum in sample.strata:
+        strata.append([stratum.name, f"{stratum.rows:,}", f"{len(stratum.ids):,}"])
+    screen.table(["stratum", "rows", "drawn"], strata)
     screen.text(f"{' and '.join(pages)}: open in a browser, label, and download the labels.")
     then = f"groundjudge rate {verdicts}"
     if against:
@@ -196,12 +199,3 @@ def _make_queue(sample: LabelSample, name: str, rubric: Rubric, cases: list[Case
         queue_sample(sample, name, rubric, cases)
     except (GroundjudgeError, OSError) as error:
         fail(f"--queue {name}: {error}; the files were written: try again with --overwrite", INCOMPLETE)
-
-
-def _strata_rows(sample: LabelSample) -> list[list[str]]:
-    """Return the rows of the table of strata: name, rows, drawn rows."""
-    rows: list[list[str]] = []
-    for stratum in sample.strata:
-        n_drawn = sum(len(group) for group in stratum.drawn)
-        rows.append([stratum.name, f"{stratum.rows:,}", f"{n_drawn:,}"])
-    return rows

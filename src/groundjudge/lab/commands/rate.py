@@ -110,7 +110,8 @@ def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
         [f"{n_labels:,} labels alone", with_interval(true_rate.alone)],
     ]
     for pass_rate in true_rate.own:
-        rows.append([f"{_short_signature(pass_rate.signature)} passes", with_interval(pass_rate.passed)])
+        prompt, _, model, *_ = pass_rate.signature.split("|")
+        rows.append([f"{prompt}|{model} passes", with_interval(pass_rate.passed)])
     screen.table(["", "share [95%]"], rows)
     # How many labels alone would give the same precision.
     gain = "the judge added nothing to the labels"
@@ -124,12 +125,6 @@ def _show_rate(screen: Screen, true_rate: TrueRate) -> None:
             f"the rate is {as_text(low)} if none of these are grounded, {as_text(high)} if all are"
         )
     screen.text(*people_lines(true_rate.people))
-
-
-def _short_signature(signature: str) -> str:
-    """Cut a signature down to the judge, the version of its prompt and the model."""
-    prompt, _, model, *_ = signature.split("|")
-    return f"{prompt}|{model}"
 
 
 def _rate_notes(true_rate: TrueRate) -> list[str]:
