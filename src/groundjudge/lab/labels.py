@@ -289,7 +289,7 @@ def read_labels(
             groups[case_id] = str(group_name)
     _raise_faults(faults, f"{path}: ")
     by_case = _majority_labels(labels_by_annotator)
-    if key and not (by_case or samples):
+    if not (by_case or samples):
         raise LabelError(
             "no_labels", f"{path}: no row has a {key!r} field: name the label's field (--label)", str(path)
         )

@@ -230,10 +230,10 @@ def _measure_changes(
     from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
 
     changes: list[ModelChange] = []
-    for first_judge, second_judge in judge_pairs(earlier.verdicts.judges, file.verdicts.judges):
+    for first_judge, second_judge in judge_pairs(earlier, file):
         change = measure_change(
-            earlier.by_judge(first_judge),
-            file.by_judge(second_judge),
+            earlier.verdicts.select([first_judge]),
+            file.verdicts.select([second_judge]),
             labels,
             thresholds=(thresholds.get(first_judge), thresholds.get(second_judge)),
             label_threshold=label_threshold,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,8 @@ from groundjudge.lab.commands.figures import (
     with_interval,
 )
 from groundjudge.lab.commands.inputs import (
+    VerdictFile,
+    check_two_judges,
     exit_after,
     judge_pairs,
     label_notes,
@@ -26,15 +28,11 @@ from groundjudge.lab.commands.inputs import (
     load_verdicts,
     thresholds_for,
 )
-from groundjudge.runs.latest_verdicts import LatestVerdicts
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.calibration import Calibration
     from groundjudge.lab.comparison import Comparison
     from groundjudge.lab.model_change import Flip, ModelChange
-
-VerdictPair: TypeAlias = tuple[LatestVerdicts, LatestVerdicts]
-"""One judge's verdicts in the first file and one judge's in the second."""
 
 CLEAR = (
     "Clear: not 0, by a test that allows for the number of differences (max-T, 5%). Each interval is for one "
@@ -93,23 +91,19 @@ def compare(
 
         options.refuse_without(labels, "--labels", label_options)
         people = load_labels(labels, label_options, file_options.read(labels)) if labels else None
-        first_file = load_verdicts(first)
-        second_file = load_verdicts(second)
-        pairs: list[VerdictPair] = []
-        judges_of_files = (first_file.verdicts.judges, second_file.verdicts.judges)
-        named_pairs = judge_pairs(*judges_of_files, judge or ())
-        for first_judge, second_judge in named_pairs:
-            pairs.append((first_file.by_judge(first_judge), second_file.by_judge(second_judge)))
-        verdict_sets = [verdicts for pair in pairs for verdicts in pair]
-        thresholds, warnings = thresholds_for(threshold, *verdict_sets)
-        warnings += label_notes(label_options.group, people, *verdict_sets)
+        chosen = judge or []
+        check_two_judges(chosen)
+        # A single name means the same judge in both files.
+        first_file = load_verdicts(first, chosen[:1])
+        second_file = load_verdicts(second, chosen[-1:])
+        both = (first_file.verdicts, second_file.verdicts)
+        thresholds, warnings = thresholds_for(threshold, *both)
+        warnings += label_notes(label_options.group, people, *both)
         changes: list[ModelChange] = []
-        for (first_judge, second_judge), (first_verdicts, second_verdicts) in zip(
-            named_pairs, pairs, strict=True
-        ):
+        for first_judge, second_judge in judge_pairs(first_file, second_file):
             change = measure_change(
-                first_verdicts,
-                second_verdicts,
+                first_file.verdicts.select([first_judge]),
+                second_file.verdicts.select([second_judge]),
                 people,
                 thresholds=(thresholds.get(first_judge), thresholds.get(second_judge)),
                 label_threshold=label_options.label_threshold,
@@ -120,21 +114,22 @@ def compare(
             fail(f"no case has a score in both {first} and {second}: cases are matched by id")
     screen = Screen()
     notes: list[str] = []
-    for change, pair in zip(changes, pairs, strict=True):
+    for change in changes:
         compared = change.comparison
-        _show_comparison(screen, compared, pair)
+        _show_comparison(screen, compared, first_file, second_file)
         _show_change(screen, change, files=(first, second), has_labels=people is not None)
         notes += judge_notices(f"{compared.first} and {compared.second}", compared.notices)
     screen.text(interval_note(label_options.group), CLEAR)
     exit_after(screen, [*notes, *warnings], first_file, second_file)
 
 
-def _show_comparison(screen: Screen, comparison: Comparison, pair: VerdictPair) -> None:
+def _show_comparison(
+    screen: Screen, comparison: Comparison, first_file: VerdictFile, second_file: VerdictFile
+) -> None:
     """Print two judges' figures side by side, with their differences."""
-    first_verdicts, second_verdicts = pair
     screen.text(
-        f"  first: {', '.join(first_verdicts.signatures_of(comparison.first))}",
-        f"  second: {', '.join(second_verdicts.signatures_of(comparison.second))}",
+        f"  first: {', '.join(first_file.verdicts.signatures_of(comparison.first))}",
+        f"  second: {', '.join(second_file.verdicts.signatures_of(comparison.second))}",
         f"  {_counts_line(comparison)}",
         heading=f"{comparison.first} (first) and {comparison.second} (second)",
     )

@@ -43,11 +43,6 @@ class VerdictFile:
     path: str
     verdicts: LatestVerdicts
 
-    def by_judge(self, name: str) -> LatestVerdicts:
-        """Select the verdicts of one judge; exit if there are none."""
-        _check_judge(self.path, self.verdicts, name)
-        return self.verdicts.select([name])
-
 
 @dataclass(frozen=True)
 class _StoredVerdicts:
@@ -68,14 +63,10 @@ def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile
         first = f"; the first line: {verdicts.first_unreadable}" if verdicts.n_unreadable else ""
         fail(f"{path} contains no verdicts: expected a file written by `groundjudge run`{first}")
     for judge in judges or ():
-        _check_judge(path, verdicts, judge)
+        if judge not in verdicts.judges:
+            choices = ", ".join(verdicts.judges)
+            fail(f"{path} has no verdict by the judge {judge!r}: choose --judge from {choices}")
     return VerdictFile(path, verdicts.select(judges) if judges else verdicts)
-
-
-def _check_judge(path: str, verdicts: LatestVerdicts, name: str) -> None:
-    """Exit if there is no verdict by a judge."""
-    if name not in verdicts.judges:
-        fail(f"{path} has no verdict by the judge {name!r}: choose --judge from {', '.join(verdicts.judges)}")
 
 
 def check_two_judges(chosen: Sequence[str]) -> None:
@@ -96,19 +87,15 @@ def load_rubric_of(judge: str, judge_file: str | None) -> Rubric:
     return load_rubric(judge)
 
 
-def judge_pairs(
-    first: Sequence[str], second: Sequence[str], chosen: Sequence[str] = ()
-) -> list[tuple[str, str]]:
-    """Pair the judges of two files: those chosen, those with the same name, or the only one of each.
+def judge_pairs(first: VerdictFile, second: VerdictFile) -> list[tuple[str, str]]:
+    """Pair the judges of two files: those with the same name, or the only one of each.
 
     Exit if the files have no judge in common.
     """
-    check_two_judges(chosen)
-    if chosen:
-        return [(chosen[0], chosen[-1])]  # a single name means the same judge in both files
-    if len(first) == len(second) == 1:
-        return [(first[0], second[0])]
-    common = sorted(set(first) & set(second))
+    first_judges, second_judges = first.verdicts.judges, second.verdicts.judges
+    if len(first_judges) == len(second_judges) == 1:
+        return [(first_judges[0], second_judges[0])]
+    common = sorted(set(first_judges) & set(second_judges))
     if not common:
         fail("the files have no judge in common: give --judge twice, once for each file")
     return [(name, name) for name in common]

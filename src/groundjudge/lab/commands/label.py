@@ -187,7 +187,7 @@ def _drawn_cases(
         if case_id in drawn_ids:
             case_by_id[case_id] = case_of(row, number)  # if two share an id, the last one counts
     cases = [case_by_id[case_id] for case_id in sample.ids if case_id in case_by_id]
-    check_contents(cases, rubric, file.by_judge(sample.judge))
+    check_contents(cases, rubric, file.verdicts.select([sample.judge]))
     return cases
 
 
