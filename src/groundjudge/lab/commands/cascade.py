@@ -42,13 +42,13 @@ class CascadeOptions:
         ),
     ] = None
     until_by: Annotated[
-        By,
+        By | None,
         typer.Option(
             "--until-by",
             help="With --cascade: what to compare with the bounds: the score (default), or the "
             "probability that the verdict passes.",
         ),
-    ] = "score"
+    ] = None
 
 
 def calibrate_cascade_files(
@@ -82,8 +82,9 @@ def calibrate_cascade_files(
         # A single name means the same judge in both files.
         cheap = load_verdicts(cheap_verdicts, judges[:1])
         strong = load_verdicts(strong_verdicts, judges[-1:])
+        by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
-        if cascade_options.until_by == "probability":
+        if by == "probability":
             (judge,) = single_judge(cheap.verdicts, "the cheap judge").judges
             rubric = load_rubric_of(judge, label_options.judge_file)
             # The file was named for its probabilities: a judge that answers with numbers has no words.
@@ -95,7 +96,7 @@ def calibrate_cascade_files(
             strong.verdicts,
             people,
             accuracy=accuracy,
-            by=cascade_options.until_by,
+            by=by,
             rubric=rubric,
             label_threshold=label_options.label_threshold,
         )
