@@ -100,6 +100,7 @@ ROUNDED = joined([0.3, 0.1 + 0.2, 0.2], [1, 1, 0])
 GRADED = joined([0.0, 0.25, 0.5, 1.0], [1, 2, 4, 5])
 BUILT_IN = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
 (IN_ITS_WORDS,) = join(BUILT_IN, Labels({"a": "incomplete", "b": "incorrect"}))
+(ON_ITS_SCALE,) = join(BUILT_IN, Labels({"a": {"groundedness": 4}, "b": {"groundedness": 2}}))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,8 @@ BUILT_IN = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
         pytest.param(ROUNDED, {}, (0, 0, 2, 1), id="as in the run"),
         pytest.param(ROUNDED, {"threshold": 0.3}, (2, 0, 0, 1), id="a threshold for scores"),
         pytest.param(GRADED, {"label_threshold": 4}, (2, 0, 0, 2), id="a threshold for grades"),
-        pytest.param(IN_ITS_WORDS, {}, (1, 1, 0, 0), id="the judge's own threshold"),
+        pytest.param(IN_ITS_WORDS, {}, (1, 1, 0, 0), id="the judge's own threshold for words"),
+        pytest.param(ON_ITS_SCALE, {}, (1, 1, 0, 0), id="the judge's own threshold"),
     ],
 )
 def test_thresholds_decide_which_scores_pass_and_which_labels_are_positive(

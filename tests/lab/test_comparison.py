@@ -154,6 +154,13 @@ def test_each_side_has_its_own_threshold() -> None:
     assert (comparison.values["pass_rate"], comparison.same_outcome) == ((1.0, 0.0), 0.0)
 
 
+def test_only_cases_with_a_label_for_both_judges_count_as_labelled() -> None:
+    labels = Labels({"a": {"one": 1, "two": 1}, "b": {"one": 0}, "c": {"one": 0, "two": 0}, "d": {"two": 1}})
+    scores = dict.fromkeys("abcd", 1.0)
+    comparison = compare(verdicts_of(scores), verdicts_of(scores, "two"), labels)
+    assert (comparison.n, comparison.n_labelled, comparison.values["accuracy"]) == (4, 2, (0.5, 0.5))
+
+
 def test_no_common_case_gives_undefined_figures() -> None:
     comparison = compare(verdicts_of({"a": 1.0}), verdicts_of({"b": 1.0}))
     assert (comparison.n, comparison.same_outcome, comparison.differences["mean_score"]) == (

@@ -58,12 +58,48 @@ def test_boolean_number_or_their_text_is_a_label(value: object, number: float | 
     [
         pytest.param(float("inf"), id="infinity"),
         pytest.param([1], id="a list"),
-        pytest.param({"one": 1}, id="one value per judge"),
+        pytest.param({"one": [1]}, id="a list for a judge without a scale"),
     ],
 )
 def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> None:
     with pytest.raises(LabelError, match=r"unreadable_label.*case 7"):
         labels_for("one", Labels({"case 7": value}))
+
+
+@pytest.mark.parametrize(
+    ("judge", "value", "number"),
+    [
+        pytest.param("groundedness", 5, 1.0, id="best level"),
+        pytest.param("groundedness", "4", 0.75, id="text of a level"),
+        pytest.param("groundedness", 3, None, id="level that is not applicable"),
+        pytest.param("groundedness", "", None, id="no label"),
+        pytest.param("confidence_grounding", 0.8, 0.8, id="score on a scale of 0 to 1"),
+        pytest.param("confidence_grounding", True, 1.0, id="boolean on a scale of 0 to 1"),
+        pytest.param("statement_groundedness", [9, 10], 0.9, id="sentences, of which the weakest decides"),
+        pytest.param(
+            "passage_quality", {"recall": 5, "precision": 3}, 2 / 3, id="parts by name"
+        ),  # 2 * 1 * 0.5 / 1.5
+    ],
+)
+def test_label_on_the_judges_scale_becomes_a_score(judge: str, value: object, number: float | None) -> None:
+    human_label = labels_for(judge, Labels({"a": {judge: value, "another": 7}})).by_case["a"]
+    assert human_label.number == (None if number is None else pytest.approx(number))
+
+
+@pytest.mark.parametrize(
+    ("judge", "value"),
+    [
+        pytest.param("groundedness", 6, id="number off the scale"),
+        pytest.param("groundedness", True, id="boolean, where 1 is the worst value"),
+        pytest.param("groundedness", [4, 5], id="several values of one score"),
+        pytest.param("statement_groundedness", [9, None], id="sentence without a value"),
+        pytest.param("statement_groundedness", [], id="no sentence"),
+        pytest.param("passage_quality", {"recall": 5}, id="a part without a value"),
+    ],
+)
+def test_label_off_the_judges_scale_raises_an_error_that_names_the_case(judge: str, value: object) -> None:
+    with pytest.raises(LabelError, match=r"unreadable_label.*case 7.*on the scale of"):
+        labels_for(judge, Labels({"case 7": {judge: value}}))
 
 
 def rows_of(*labels: object) -> list[dict[str, Any]]:
@@ -349,6 +385,8 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
     [
         pytest.param("SUPPORTED.", 1.0, "supported", id="other case and a full stop"),
         pytest.param("“partly-supported”", 0.5, "partly supported", id="quoted and hyphenated"),
+        pytest.param({"one": "Supported"}, 1.0, "supported", id="label for this judge"),
+        pytest.param({"two": "Supported"}, None, None, id="label for another judge"),
         pytest.param("yes", 1.0, None, id="yes as 1"),
     ],
 )

@@ -13,11 +13,12 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from groundjudge.case.data import is_absent, is_mapping
+from groundjudge.case.data import is_absent, is_list, is_mapping
 from groundjudge.case.fields import field_of, id_in
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.judging.judge import case_hash
 from groundjudge.lab.brief import BriefVerdict, brief_verdict
+from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.latest_verdicts import latest_verdicts
@@ -63,9 +64,9 @@ class LabelError(GroundjudgeError):
         "unreadable_calibration": "The file was not written by `groundjudge calibrate`. "
         "Pass the file from its `--out`.",
         "unreadable_sample": "The file was not written by `groundjudge label`. Pass its `.sample.json` file.",
-        "unreadable_label": "A label is neither a number, nor yes or no, true or false, pass or fail, nor a "
-        "label in the judge's prompt file. Correct it, or name the prompt file that defines it with "
-        "`--judge-file`.",
+        "unreadable_label": "A label is neither a number on the scale, nor yes or no, true or false, pass or "
+        "fail, nor a label in the judge's prompt file. Correct it, or name the prompt file that defines it "
+        "with `--judge-file`.",
     }
 
 
@@ -113,7 +114,8 @@ class Labels:
     Attributes:
         by_case: the label as written in the file. 1, true, yes or pass: grounded; 0, false, no or fail:
             not grounded; any other finite number: a grade, higher is better; one of the judge's own
-            labels (see `labels_for`); None, "" or NaN: no label.
+            labels (see `labels_for`); None, "" or NaN: no label; a mapping: one label per judge name, for
+            built-in judges on the judge's own scale.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is its own group.
         vocabulary: what labels in words mean; None: what they mean in the prompt file of the built-in judge
@@ -172,7 +174,8 @@ class LabelledVerdict(NamedTuple):
 
     Attributes:
         verdict: what figures need of the verdict.
-        human_label: the label that people gave.
+        human_label: the label that people gave; its number may be a value on the judge's own scale converted
+            to 0..1.
         judge_label: the judge's label, if it is known; None for a panel whose votes have no label in common.
         group: rows with the same group are not independent.
         drawn_row: how a case of a drawn sample counts; None for any other.
@@ -389,7 +392,7 @@ def _comparable(label: object) -> object:
         return number
     if isinstance(label, str):
         return fold_label(label)
-    return repr(label)  # a list or a mapping is refused later; it is not hashable, so it cannot be counted
+    return repr(label)  # one label per judge is a mapping, which cannot be counted because it is not hashable
 
 
 def rubric_vocabulary(rubric: Rubric) -> LabelVocabulary:
@@ -419,7 +422,8 @@ class JudgeLabels:
         by_case: the label of each case.
         vocabulary: what labels in words mean.
         threshold: the lowest label that counts as grounded: as passed, or else that of the vocabulary if
-            labels are words, and 1 if they are all 0 or 1; None for grades.
+            labels are words, the judge's own if they are on its scale, and 1 if they are all 0 or 1; None
+            for grades.
     """
 
     by_case: Mapping[str, HumanLabel]
@@ -442,7 +446,8 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
     """Read people's labels in the terms of one judge.
 
     If any label is one of the judge's words, all text is read that way: "Yes" may be the judge's label for
-    what is not grounded, and so may 1 or true.
+    what is not grounded, and so may 1 or true. A mapping has one label per judge: for a built-in judge, one
+    of its words or a value on its own scale (see `_label_on_scale`).
 
     Args:
         judge: the judge's name.
@@ -450,15 +455,20 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
         threshold: the lowest label that means grounded; None: what the labels imply.
 
     Raises:
-        LabelError: `unreadable_label`, including words that are neither a boolean nor a label of the judge.
-            The message says how often each of them occurs.
+        LabelError: `unreadable_label`, including a value off the judge's scale, and words that are neither a
+            boolean nor a label of the judge. The message says how often each of the words occurs.
     """
     vocabulary = vocabulary_of(judge, labels)
-    are_words = any(vocabulary.find_label(value) for value in labels.by_case.values())
+    rubric = load_rubric(judge) if judge in names() else None
+    values: dict[str, object] = {}
+    for case_id, label in labels.by_case.items():
+        values[case_id] = label.get(judge) if is_mapping(label) else label
+    are_words = any(vocabulary.find_label(value) for value in values.values())
     by_case: dict[str, HumanLabel] = {}
+    is_on_scale = False
     unknown_words: Counter[str] = Counter()
     faults: list[LabelError] = []
-    for case_id, value in labels.by_case.items():
+    for case_id, value in values.items():
         word = vocabulary.find_label(value)
         number = _finite_number(value)
         if word is not None:
@@ -467,6 +477,12 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
             by_case[case_id] = NO_LABEL
         elif isinstance(value, str) and (are_words or number is None):
             unknown_words[value.strip()] += 1
+        elif rubric is not None and is_mapping(labels.by_case[case_id]):
+            is_on_scale = True
+            try:
+                by_case[case_id] = _label_on_scale(value, rubric, case_id)
+            except LabelError as error:
+                faults.append(error)
         elif number is None:
             message = f"{case_id}: the label {value!r} is neither a boolean nor a number"
             faults.append(LabelError("unreadable_label", message, case_id))
@@ -477,9 +493,41 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
     _raise_faults(faults)
     if threshold is None and are_words:
         threshold = vocabulary.threshold
+    elif threshold is None and rubric is not None and is_on_scale:
+        threshold = rubric.threshold
     elif threshold is None and {label.number for label in by_case.values()} <= {0.0, 1.0, None}:
         threshold = 1.0
     return JudgeLabels(by_case, vocabulary, threshold)
+
+
+def _label_on_scale(value: object, rubric: Rubric, case_id: str) -> HumanLabel:
+    """Convert a label on a judge's own scale to a score, 0..1, like the judge's own values.
+
+    A list has one value per sentence, of which the lowest counts, and a mapping one value per part.
+
+    Raises:
+        LabelError: `unreadable_label`.
+    """
+    values: Sequence[object] = [value]
+    if value and is_list(value) and rubric.format.parts_are_sentences:
+        values = value
+    elif value and is_mapping(value) and set(value) == set(rubric.format.part_names):
+        values = list(value.values())
+    parts: list[PartReading] = []
+    for part in values:
+        number = _finite_number(part)
+        # On a scale of 1 to 5, true would be the worst value.
+        is_ambiguous = str(part).strip().casefold() in BOOLEAN_WORDS and rubric.scale.best != 1
+        if number is None or is_ambiguous or not rubric.scale.holds(number):
+            expected = f"a value on the scale of {rubric.name}, {rubric.scale}"
+            if rubric.format.part_names:
+                expected += f", for each of {', '.join(rubric.format.part_names)}"
+            raise LabelError("unreadable_label", f"{case_id}: the label {value!r} is not {expected}", case_id)
+        parts.append(PartReading("", number))
+    first = parts[0].value
+    if first in rubric.not_applicable:
+        return NO_LABEL
+    return HumanLabel(rubric.format.score(Reading(first, parts=tuple(parts)), rubric.scale))
 
 
 def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary) -> NoReturn:

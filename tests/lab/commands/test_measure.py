@@ -505,6 +505,9 @@ def test_nothing_is_said_or_read_of_judges_that_were_not_asked_for(command: Invo
         of_two_models.append(old.model_copy(update={"model": f"m{place % 2}"}))
     write_verdicts("v.jsonl", [*some_verdicts(judge="a"), *of_two_models])
     assert "note: b: these figures mix" in command(*line.split()).stdout
+    labels = [{**row, "label": {"a": row["label"], "b": "unclear"}} for row in some_labels()]
+    write_rows("l.jsonl", labels)
+    assert command(*line.split()).exit_code == 2
     result = command(*line.split(), "--judge", "a")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "b" not in {word.strip(":") for line in words(result.stdout) for word in line}

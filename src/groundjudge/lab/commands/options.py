@@ -55,7 +55,7 @@ class LabelOptions:
         typer.Option(
             "--label",
             metavar="KEY",
-            help="The key of the label in each row: 1 or true, 0 or false, a grade, or the judge's label.",
+            help="The key of the label in each row: 1 or true, 0 or false, a grade, or one value per judge.",
         ),
     ] = LABEL
     group: Group = None
