@@ -101,6 +101,7 @@ GRADED = joined([0.0, 0.25, 0.5, 1.0], [1, 2, 4, 5])
 BUILT_IN = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
 (IN_ITS_WORDS,) = join(BUILT_IN, Labels({"a": "incomplete", "b": "incorrect"}))
 (ON_ITS_SCALE,) = join(BUILT_IN, Labels({"a": {"groundedness": 4}, "b": {"groundedness": 2}}))
+(NO_GRADE_JUDGED,) = join(BUILT_IN, Labels({"a": 1, "b": 0, "unjudged": 3}))
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,7 @@ BUILT_IN = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
         pytest.param(GRADED, {"label_threshold": 4}, (2, 0, 0, 2), id="a threshold for grades"),
         pytest.param(IN_ITS_WORDS, {}, (1, 1, 0, 0), id="the judge's own threshold for words"),
         pytest.param(ON_ITS_SCALE, {}, (1, 1, 0, 0), id="the judge's own threshold"),
+        pytest.param(NO_GRADE_JUDGED, {}, (1, 1, 0, 0), id="grades of which those judged are 0 and 1"),
     ],
 )
 def test_thresholds_decide_which_scores_pass_and_which_labels_are_positive(

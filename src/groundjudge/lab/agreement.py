@@ -299,9 +299,14 @@ def sample_of(
 def sample_of_rows(
     rows: Sequence[LabelledVerdict], threshold: float | None, label_threshold: float | None
 ) -> Sample:
-    """Turn verdicts of a judge with their labels into columns. Labels that are all 0 or 1 are not grades."""
+    """Turn verdicts of a judge with their labels into columns.
+
+    Labels that are all 0 or 1 are not grades: 1 is positive unless there is a label threshold.
+    """
     labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
     is_graded = not np.isin(labels, (0, 1)).all()
+    if label_threshold is None and not is_graded:
+        label_threshold = 1.0
     sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold)
     return replace(
         sample.weight_rows(rows),
