@@ -16,7 +16,7 @@ from groundjudge.decisions.question import Option, Question
 
 CHOICE = Question("verdict", "choice", "Which?", tuple(Option(key, key) for key in "ABCD"))
 SCORE = Question("recall", "score", "How much?", tuple(Option(key, key) for key in "012"))
-WIDE = Question("e1", "choice", "Which sentence?", tuple(Option(str(number), "") for number in range(41)))
+WIDE = Question("e1", "choice", "Which sentence?", tuple(Option(str(number), None) for number in range(41)))
 QUESTIONS = (CHOICE, SCORE)
 
 GOOD: Mapping[str, Any] = {

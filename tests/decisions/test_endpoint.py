@@ -150,7 +150,7 @@ def test_numbers_of_any_size_and_signs_of_any_script_are_sent(name: str) -> None
 
 
 def test_an_option_whose_key_says_it_all_has_no_description() -> None:
-    question = Question("e1", "choice", "Which one?", (Option("0", "None of them."), Option("1", "")))
+    question = Question("e1", "choice", "Which one?", (Option("0", "None of them."), Option("1", None)))
     _, (request,) = asked("decisions:gpt-6-luna", request=decision_request(question))
     assert request.body["questions"][0]["choices"] == [
         {"value": "0", "description": "None of them."},
@@ -305,13 +305,6 @@ def options(number: int) -> tuple[Option, ...]:
     return tuple(Option(str(index), "It is so.") for index in range(number))
 
 
-def nested(levels: int) -> object:
-    data: object = "end"
-    for _ in range(levels):
-        data = [data]
-    return data
-
-
 def document(sentence: str, number: int = 1) -> dict[str, Any]:
     return {"title": "", "kind": "document", "sentences": [sentence] * number}
 
@@ -337,11 +330,6 @@ TOO_LONG: Mapping[str, tuple[str, Request, str]] = {
         decision_request(state={**STATE, "context": [document("s", 10_000)]}),
         r"part 1 of what is judged \(context\) has 10,002 values; the limit is 10,000",
     ),
-    "depth": (
-        "decisions:m",
-        decision_request(state={"query": nested(32)}),
-        r"part 1 of what is judged \(query\) is nested 33 levels deep; the limit is 32",
-    ),
     "Jev's window": (
         "systemone:jev-1.13.0",
         decision_request(state={**STATE, "context": [document("x" * 2**20)]}),
@@ -365,9 +353,12 @@ def test_what_is_surely_too_long_is_an_error_without_a_call(limit: str) -> None:
         pytest.param(decision_request(Question("e1", "choice", "Which?", options(255))), id="options"),
         pytest.param(decision_request(Question("v", "score", "Which?", options(10))), id="levels"),
         pytest.param(decision_request(*many_questions(400)), id="questions"),
-        pytest.param(decision_request(state={"query": nested(31)}), id="depth"),
-        pytest.param(decision_request(state={"context": [document("s", 9_998)]}), id="values"),
-        pytest.param(decision_request(state={"query": "x" * (2**18 - len('{"query":""}'))}), id="bytes"),
+        pytest.param(
+            decision_request(state={"rules": RULES, "context": [document("s", 9_998)]}), id="values"
+        ),
+        pytest.param(
+            decision_request(state={"rules": RULES, "query": "x" * (2**18 - len('{"query":""}'))}), id="bytes"
+        ),
     ],
 )
 def test_what_just_fits_is_sent(request_at_limit: Request) -> None:
@@ -435,6 +426,16 @@ ERRORS: Mapping[str, tuple[Status | Raw, str, str]] = {
     "a chat completion": (Raw(b'{"choices": []}'), "server", "is not the answers of a decision model"),
     "an error of status 200": (Raw(b'{"error": {"message": "no GPU"}}'), "server", "no GPU"),
     "answers that are a text": (Raw(b'{"answers": "yes"}'), "server", "not the answers of a decision model"),
+    "a constant that is not JSON": (
+        Raw(b'{"answers": {}, "usage": {"cost": NaN}}'),
+        "server",
+        "not the answers of a decision model",
+    ),
+    "a number beyond all floats": (
+        Raw(b'{"answers": {}, "usage": {"cost": 1e999}}'),
+        "server",
+        "not the answers of a decision model",
+    ),
     "JSON that is cut off": (Raw(b'{"answers": {"verd'), "server", "not the answers of a decision model"),
     "nothing": (Raw(b""), "server", "not the answers of a decision model"),
     "a message that is deeply nested": (
@@ -485,7 +486,7 @@ def test_an_echo_of_the_key_in_an_answer_is_removed_unless_the_case_shows_it(nam
     reply, _ = asked(name, [Raw(body)])
     assert KEY not in f"{reply.text} {reply.model}"
     assert json.loads(reply.text)["answers"] == {"verdict": {"note": "[redacted]"}}
-    reply, _ = asked(name, [Raw(body)], decision_request(state={"query": f"What is {KEY}?"}))
+    reply, _ = asked(name, [Raw(body)], decision_request(state={**STATE, "query": f"What is {KEY}?"}))
     assert reply.text == body.decode()
 
 
@@ -570,9 +571,6 @@ def test_a_cache_key_that_a_server_does_not_know_is_left_out() -> None:
         pytest.param("0.25", 0.25, id="a fraction"),
         pytest.param("0", 0.0, id="nothing"),
         pytest.param("-0.25", None, id="a number below 0"),
-        pytest.param("1e999", None, id="infinity"),
-        pytest.param("NaN", None, id="no number"),
-        pytest.param("1" + 400 * "0", None, id="a whole number that no float can be"),
         pytest.param("true", None, id="a truth value"),
         pytest.param('"0.25"', None, id="a text"),
         pytest.param("{}", None, id="an object"),

@@ -209,7 +209,7 @@ EVIDENCE: Mapping[str, tuple[list[float], list[str]]] = {
 @pytest.mark.parametrize("name", EVIDENCE)
 def test_evidence_by_choice(name: str) -> None:
     probabilities, texts = EVIDENCE[name]
-    question = Question("e1", "choice", "Which?", tuple(Option(str(number), "") for number in range(5)))
+    question = Question("e1", "choice", "Which?", tuple(Option(str(number), None) for number in range(5)))
     evidence = find_evidence(tuple(probabilities), question, source_of("a", "b", "c", "d"))
     assert [quote.quote for quote in evidence] == texts
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +60,9 @@ class DecisionModel(EndpointModel):
         """
         form, _, model = self.name.partition(":")
         if form not in FORMS or not model.strip():
-            message = f'{self.name!r} must be "decisions:MODEL" or "systemone:MODEL"'
+            message = (
+                f'{self.name!r} lacks the name of the model, as in "decisions:MODEL" or "systemone:MODEL"'
+            )
             raise model_error("unknown_model", message, self.name)
         if not self.is_openai:
             kind = type(self.callers_client).__name__
@@ -116,17 +115,11 @@ class DecisionModel(EndpointModel):
         if not isinstance(answer, bytes):
             return None
         text = answer.decode("utf-8-sig", errors="replace")  # some servers begin with a byte order mark
-        body: Mapping[str, Any] = {}
-        # The second, slow one reads NaN and numbers of any size, which some Python servers write.
-        for load in (orjson.loads, json.loads):
-            with suppress(ValueError, RecursionError):
-                body = _mapping_of(load(text))
-                break
-        else:
-            # The rubric says what is wrong with it.
-            is_whole = text.lstrip().startswith("{") and text.rstrip().endswith("}")
-            return Reply(text) if is_whole and '"answers"' in text else None
-        if not is_list(body.get("answers")) and not is_mapping(body.get("answers")):
+        try:
+            body = orjson.loads(text)
+        except ValueError:
+            return None
+        if not is_mapping(body) or not (is_list(body.get("answers")) or is_mapping(body.get("answers"))):
             return None
         usage = _mapping_of(body.get("usage"))
         model = body.get("model")
@@ -139,7 +132,7 @@ class DecisionModel(EndpointModel):
                 reasoning=_mapping_of(usage.get("output_tokens_details")).get("reasoning_tokens"),
             ),
             model=model if isinstance(model, str) else None,
-            cost=_cost(usage),
+            cost=_cost_of(usage),
         )
 
 
@@ -148,10 +141,7 @@ def _mapping_of(value: object) -> Mapping[str, Any]:
     return value if is_mapping(value) else {}
 
 
-def _cost(usage: Mapping[str, Any]) -> float | None:
+def _cost_of(usage: Mapping[str, Any]) -> float | None:
     """Return the cost of the call according to OpenRouter; None for other servers."""
     cost = usage.get("cost")
-    # The comparison also works for whole numbers of hundreds of digits, which do not fit into a float.
-    if is_number(cost) and 0 <= cost <= sys.float_info.max:
-        return float(cost)
-    return None
+    return float(cost) if is_number(cost) and cost >= 0 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.decisions.inquiry import Inquiry
-from groundjudge.decisions.question import Question, system_one_questions
+from groundjudge.decisions.question import Option, system_one_questions
 from groundjudge.decisions.state import RULES
 from groundjudge.models.openai import OPENAI, Api
 from groundjudge.text.patterns import compile_when_used
@@ -22,8 +22,7 @@ MAX_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
 
 MAX_PART_BYTES = 256 * 2**10
 MAX_PART_VALUES = 10_000
-MAX_PART_DEPTH = 32
-"""Limits of one JSON part of OpenAI's form: bytes, values, levels of nested lists and mappings."""
+"""Limits of one JSON part of OpenAI's form."""
 
 JEV = compile_when_used(r"(?:typesafe/)?jev-", re.IGNORECASE)
 """TypeSafe's models, whose token limits are known; models of other servers have other limits."""
@@ -61,60 +60,52 @@ def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
 
     Each part has its own limits, so documents fit that would together be too large for one.
     """
-    rest: dict[str, Any] = {}
+    rest = dict(inquiry.state)
+    rules = rest.pop(RULES)
     parts: list[dict[str, Any]] = []
-    rules = ""
     for name, value in inquiry.state.items():
-        if name == RULES:
-            rules = value
-        elif _is_documents(value):
-            for document in value:
+        if _is_documents(value):
+            for document in rest.pop(name):
                 parts.append({"type": "input_json", "data": {name: [document]}})
-        else:
-            rest[name] = value
     if rest:
         parts.append({"type": "input_json", "data": rest})
-    messages: list[dict[str, Any]] = []
-    if rules:
-        messages.append({"role": "developer", "content": rules})
-    messages.append({"role": "user", "content": parts})
+    messages = [{"role": "developer", "content": rules}, {"role": "user", "content": parts}]
 
     questions: list[dict[str, Any]] = []
     # Evidence questions share their options, one for each sentence of the source: these are made once.
-    options_by_id: dict[int, list[dict[str, str]]] = {}
+    options_made: dict[tuple[str, tuple[Option, ...]], list[dict[str, str]]] = {}
     for question in inquiry.questions:
-        options = options_by_id.get(id(question.options))
-        if options is None:
-            options = _openai_options(question)
-            options_by_id[id(question.options)] = options
+        is_choice = question.type == "choice"
+        kind = (question.type, question.options)
+        if kind not in options_made:
+            options_made[kind] = _openai_options(question.options, "value" if is_choice else "label")
         questions.append(
             {
                 "type": question.type,
                 "name": question.id,
                 "instructions": question.instructions,
-                "choices" if question.type == "choice" else "levels": options,
+                "choices" if is_choice else "levels": options_made[kind],
             }
         )
     return {"model": model, "input": messages, "questions": questions}
 
 
-def _openai_options(question: Question) -> list[dict[str, str]]:
+def _openai_options(options: Iterable[Option], name_of_key: str) -> list[dict[str, str]]:
     """Return the options of a question in OpenAI's form: `[{"value": "A", "description": "..."}]`."""
-    name_of_key = "value" if question.type == "choice" else "label"
-    options: list[dict[str, str]] = []
-    for option in question.options:
-        entry = {name_of_key: option.key}
-        if option.description:
-            entry["description"] = option.description
-        options.append(entry)
-    return options
+    entries: list[dict[str, str]] = []
+    for key, description in options:
+        entry = {name_of_key: key}
+        if description:
+            entry["description"] = description
+        entries.append(entry)
+    return entries
 
 
 def _is_documents(value: object) -> bool:
     """Whether a field of the state is a list of documents, which are recognised by their sentences."""
-    if not is_list(value) or not value:
-        return False
-    return all(is_mapping(entry) and "sentences" in entry for entry in value)
+    return (
+        is_list(value) and bool(value) and all(is_mapping(entry) and "sentences" in entry for entry in value)
+    )
 
 
 def _system_one_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
@@ -221,36 +212,21 @@ def _excess_of_parts(body: Mapping[str, Any]) -> str:
         data = part["data"]
         written = write_json(data)
         what = f"part {number} of what is judged ({', '.join(data)})"
-        n_bytes = len(written)
-        if n_bytes > MAX_PART_BYTES:
-            return f"{what} has {n_bytes:,} bytes; the limit is {MAX_PART_BYTES:,}"
-        # Only a long text has many values, and only one with many brackets is deep: most need no search.
-        if n_bytes > MAX_PART_VALUES or written.count(b"[") + written.count(b"{") > MAX_PART_DEPTH:
-            n_values, depth = _measure(data)
-            if n_values > MAX_PART_VALUES:
-                return f"{what} has {n_values:,} values; the limit is {MAX_PART_VALUES:,}"
-            if depth > MAX_PART_DEPTH:
-                return f"{what} is nested {depth} levels deep; the limit is {MAX_PART_DEPTH}"
+        if len(written) > MAX_PART_BYTES:
+            return f"{what} has {len(written):,} bytes; the limit is {MAX_PART_BYTES:,}"
+        n_values = _count_values(data)
+        if n_values > MAX_PART_VALUES:
+            return f"{what} has {n_values:,} values; the limit is {MAX_PART_VALUES:,}"
     return ""
 
 
-def _measure(data: object) -> tuple[int, int]:
-    """Return how many texts, numbers and the like JSON data has, and how deeply it is nested."""
-    n_values = 0
-    deepest = 0
-    waiting: list[tuple[object, int]] = [(data, 1)]
-    while waiting:
-        value, depth = waiting.pop()
-        if is_mapping(value):
-            entries: list[object] = [*value.values()]
-        elif is_list(value):
-            entries = [*value]
-        else:
-            n_values += 1
-            continue
-        deepest = max(deepest, depth)
-        waiting.extend((entry, depth + 1) for entry in entries)
-    return n_values, deepest
+def _count_values(data: object) -> int:
+    """Return how many texts, numbers and the like JSON data has."""
+    if is_mapping(data):
+        return sum(map(_count_values, data.values()))
+    if is_list(data):
+        return sum(map(_count_values, data))
+    return 1
 
 
 def _excess_for_jev(body: Mapping[str, Any]) -> str:

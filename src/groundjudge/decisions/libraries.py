@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from groundjudge.case.data import as_json, declared_fields, is_list, is_mapping
 from groundjudge.decisions.inquiry import Inquiry, inquiry_of
-from groundjudge.decisions.question import options_of, system_one_questions
+from groundjudge.decisions.question import system_one_questions
 from groundjudge.decisions.way import DecisionWay
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.library import UNSTREAMED, LibraryModel, call_library
@@ -60,7 +60,7 @@ async def _ask_openai_decisions(model: Any, package: Any, inquiry: Inquiry) -> R
     questions: dict[str, Any] = {}
     for question in inquiry.questions:
         if question.type == "choice":
-            choices = options_of(question)
+            choices = dict(question.options)
             questions[question.id] = package.Choice(instructions=question.instructions, choices=choices)
         else:
             levels: list[Any] = []

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A possible answer.
 
     Attributes:
         key: what is sent and comes back: a letter; for a score the index of the level, from "0"; for an
             evidence question the number of a sentence of the source, and "0" for none.
-        description: the situation in which it is the right answer; "" if the key says it.
+        description: the situation in which it is the right answer; None if the key says it.
     """
 
     key: str
-    description: str
+    description: str | None
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,6 @@ class Question:
         return [option.key for option in self.options]
 
 
-def options_of(question: Question) -> dict[str, str | None]:
-    """Return the descriptions of a choice's options by their keys; None if the key says it all."""
-    return {option.key: option.description or None for option in question.options}
-
-
 def system_one_questions(questions: Iterable[Question]) -> dict[str, dict[str, Any]]:
     """Return questions in the System One form, which libraries accept too, by their ids.
 
@@ -56,7 +50,7 @@ def system_one_questions(questions: Iterable[Question]) -> dict[str, dict[str, A
     """
     by_id: dict[str, dict[str, Any]] = {}
     for question in questions:
-        criteria: object = options_of(question)
+        criteria: object = dict(question.options)
         if question.type == "score":  # levels are known by their place
             criteria = [option.description for option in question.options]
         by_id[question.id] = {

@@ -417,7 +417,7 @@ def _evidence_options(none: str, numbers: SourceNumbers) -> tuple[Option, ...]:
 @lru_cache(QUESTIONS_KEPT)
 def _source_option(number: int) -> Option:
     # The number is enough: descriptions would be most of what is sent.
-    return Option(str(number), "")
+    return Option(str(number), None)
 
 
 def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[Question, ...]:
