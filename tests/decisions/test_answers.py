@@ -34,8 +34,7 @@ def text_of(answers: Mapping[str, Any], form: Form) -> str:
 @pytest.mark.parametrize("form", ["openai", "systemone"])
 def test_the_probabilities_are_read_in_the_order_of_the_options(form: Form) -> None:
     answers = read_answers(text_of(GOOD, form), QUESTIONS)
-    assert answers.probabilities == {"verdict": (0.1, 0.2, 0.3, 0.4), "recall": (0.25, 0.25, 0.5)}
-    assert not answers.refused
+    assert answers == {"verdict": (0.1, 0.2, 0.3, 0.4), "recall": (0.25, 0.25, 0.5)}
 
 
 GOOD_CHANGES: Mapping[str, Callable[[dict[str, Any]], object]] = {
@@ -47,11 +46,6 @@ GOOD_CHANGES: Mapping[str, Callable[[dict[str, Any]], object]] = {
     "a confidence of the server's": lambda answers: answers["verdict"].update(confidence=9),
     "a score of the server's": lambda answers: answers["recall"].update(score=-7),
     "a legend": lambda answers: answers["recall"].update(legend={"0": "none: at all", "1": "some"}),
-    # Only Python's parser takes these, and not that which is quicker.
-    "a text with half of a surrogate": lambda answers: answers["recall"].update(legend="\ud800"),
-    "lists that are deeply nested": lambda answers: answers["recall"].update(
-        legend=json.loads("[" * 300 + "]" * 300)
-    ),
 }
 
 
@@ -247,14 +241,14 @@ def test_there_are_sixty_faults_and_more() -> None:
 def test_rounded_probabilities_are_divided_by_their_sum(form: Form) -> None:
     rounded = {"recall": answer_to(SCORE, [0.33, 0.33, 0.33])}
     answers = read_answers(text_of(rounded, form), [SCORE])
-    assert answers.probabilities["recall"] == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert answers["recall"] == pytest.approx((1 / 3, 1 / 3, 1 / 3))
 
 
 @pytest.mark.parametrize(("sum_", "is_read"), [(0.985, True), (1.015, True), (0.984, False), (1.016, False)])
 def test_each_option_may_be_rounded_by_half_a_percent(sum_: float, *, is_read: bool) -> None:
     text = text_of({"recall": answer_to(SCORE, [0.4, 0.3, round(sum_ - 0.7, 6)])}, "systemone")
     if is_read:
-        assert sum(read_answers(text, [SCORE]).probabilities["recall"]) == pytest.approx(1)
+        assert sum(read_answers(text, [SCORE])["recall"] or ()) == pytest.approx(1)
     else:
         with pytest.raises(AnswerError, match="add up to"):
             read_answers(text, [SCORE])
@@ -264,7 +258,7 @@ def test_each_option_may_be_rounded_by_half_a_percent(sum_: float, *, is_read: b
 def test_the_sum_of_a_wide_choice_does_not_count(form: Form) -> None:
     stated = [0.02] * 41
     answers = read_answers(text_of({"e1": answer_to(WIDE, stated)}, form), [WIDE])
-    assert answers.probabilities["e1"] == tuple(stated)
+    assert answers["e1"] == tuple(stated)
 
 
 @pytest.mark.parametrize("form", ["openai", "systemone"])
@@ -276,14 +270,11 @@ def test_a_wide_choice_of_zeros_is_an_error(form: Form) -> None:
 @pytest.mark.parametrize("form", ["openai", "systemone"])
 def test_refused_and_missing_answers_are_told_apart(form: Form) -> None:
     answers = read_answers(text_of({"recall": {"type": "refusal"}}, form), QUESTIONS)
-    assert answers.refused == {"recall"}
-    assert not answers.probabilities
+    assert answers == {"recall": None}
 
 
 def test_an_answer_of_null_is_missing() -> None:
-    answers = read_answers('{"answers": {"recall": null}}', QUESTIONS)
-    assert not answers.refused
-    assert not answers.probabilities
+    assert read_answers('{"answers": {"recall": null}}', QUESTIONS) == {}
 
 
 def hostile_reply(dice: random.Random) -> str:
@@ -351,7 +342,7 @@ def check_hostile_replies(first: int, n_replies: int) -> None:
         if is_list(stated):
             stated = {answer["name"]: answer for answer in stated}
         for question in QUESTIONS:
-            if question.id not in answers.probabilities:
+            if answers.get(question.id) is None:
                 continue
             n_read += 1
             numbers: Any = stated[question.id]["probabilities"]
@@ -359,7 +350,7 @@ def check_hostile_replies(first: int, n_replies: int) -> None:
                 numbers = {str(entry["value"]): entry["probability"] for entry in numbers}
             total = sum(numbers.values())
             expected: list[float] = [numbers[option.key] / total for option in question.options]
-            assert answers.probabilities[question.id] == pytest.approx(expected, abs=1e-12), text
+            assert answers[question.id] == pytest.approx(expected, abs=1e-12), text
     assert codes == {"bad_distribution"}
     assert n_read > n_replies / 10  # otherwise nothing was tested
 

@@ -9,13 +9,14 @@ from typing import Any
 import orjson
 
 from groundjudge.case.data import is_list, is_mapping, is_number
+from groundjudge.decisions.answers import reply_with
 from groundjudge.decisions.forms import FORMS, Form, find_excess, most_questions
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.way import DecisionWay
 from groundjudge.models.failure import ROW_REMEDIES, model_error, without_echo
 from groundjudge.models.openai import Api, EndpointModel
 from groundjudge.models.unsupported_parameters import negotiate
-from groundjudge.replies.reply import Reply, usage_of
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
 
@@ -121,27 +122,11 @@ class DecisionModel(EndpointModel):
             return None
         if not is_mapping(body) or not (is_list(body.get("answers")) or is_mapping(body.get("answers"))):
             return None
-        usage = _mapping_of(body.get("usage"))
-        model = body.get("model")
-        return Reply(
-            text,
-            usage=usage_of(
-                usage.get("input_tokens"),
-                usage.get("output_tokens"),
-                cached=_mapping_of(usage.get("input_tokens_details")).get("cached_tokens"),
-                reasoning=_mapping_of(usage.get("output_tokens_details")).get("reasoning_tokens"),
-            ),
-            model=model if isinstance(model, str) else None,
-            cost=_cost_of(usage),
-        )
+        return replace(reply_with(text, body), cost=_cost_of(body))
 
 
-def _mapping_of(value: object) -> Mapping[str, Any]:
-    """Return a mapping; {} for anything else."""
-    return value if is_mapping(value) else {}
-
-
-def _cost_of(usage: Mapping[str, Any]) -> float | None:
+def _cost_of(response: Mapping[str, Any]) -> float | None:
     """Return the cost of the call according to OpenRouter; None for other servers."""
-    cost = usage.get("cost")
+    usage = response.get("usage")
+    cost = usage.get("cost") if is_mapping(usage) else None
     return float(cost) if is_number(cost) and cost >= 0 else None

@@ -12,17 +12,17 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from groundjudge.case.data import as_json, declared_fields, is_list, is_mapping
+from groundjudge.case.data import as_json, is_list, is_mapping
+from groundjudge.decisions.answers import fields_of, reply_with
 from groundjudge.decisions.inquiry import Inquiry, inquiry_of
 from groundjudge.decisions.question import system_one_questions
 from groundjudge.decisions.way import DecisionWay
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.library import UNSTREAMED, LibraryModel, call_library
 from groundjudge.models.loop_thread import call_function
-from groundjudge.replies.reply import Reply, usage_of
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import MAX_WRAPPERS
 from groundjudge.rubric.rubric import Request
-from groundjudge.verdict import Usage
 
 DecisionFunction: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], Any]
 """A function that takes the state and the questions in the System One form, and returns the answers in it."""
@@ -168,30 +168,11 @@ def _decision_reply(answer: object, cost: float | None = None) -> Reply:
         return answer
     if isinstance(answer, str):
         return Reply(answer, cost=cost)
-    body = _fields_of(answer)
-    if body is None:
+    response = fields_of(answer)
+    if response is None:
         message = f"a decision model's answer must be a mapping of answers, not {type(answer).__name__}"
         raise TypeError(message)
     # A function may return the answers alone.
-    if not is_mapping(body.get("answers")) and not is_list(body.get("answers")):
-        body = {"answers": body}
-    counts = _fields_of(body.get("usage"))
-    usage: Usage | None = None
-    if counts is not None:
-        usage = usage_of(
-            counts.get("input_tokens"), counts.get("output_tokens"), cached=counts.get("cache_read_tokens")
-        )
-    name = body.get("model", body.get("model_name"))
-    return Reply(
-        as_json({"answers": body["answers"]}),
-        usage=usage,
-        model=name if isinstance(name, str) else None,
-        cost=cost,
-    )
-
-
-def _fields_of(value: object) -> Mapping[str, Any] | None:
-    """Return a mapping, or an object's fields as one; None for anything else."""
-    if is_mapping(value):
-        return value
-    return declared_fields(value)
+    if not is_mapping(response.get("answers")) and not is_list(response.get("answers")):
+        response = {"answers": response}
+    return reply_with(as_json({"answers": response["answers"]}), response, cost)

@@ -5,9 +5,9 @@ Questions contain no text from the case, only the numbers of sentences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import isfinite
 from typing import Literal
 
@@ -83,44 +83,11 @@ class JudgeQuestion:
     alternatives: tuple[Alternative, ...]
     evidence: EvidenceQuestion | None = None
 
-    @cached_property
-    def ranking(self) -> Sequence[int]:
-        """The indices of the alternatives with a score, the worst first."""
-        scores: list[tuple[float, int]] = []
-        for index, alternative in enumerate(self.alternatives):
-            if alternative.score is not None:
-                scores.append((alternative.score, index))
-        return [index for _, index in sorted(scores)]
-
-    # What every answer to the question needs.
-    @cached_property
-    def names(self) -> Sequence[str]:
-        """The names of the alternatives."""
-        return [alternative.name for alternative in self.alternatives]
-
-    @cached_property
-    def shown_names(self) -> Sequence[str]:
-        """The labels of the alternatives, or the numbers of those without one."""
-        return [alternative.label or f"{alternative.name}:" for alternative in self.alternatives]
-
-    @cached_property
-    def scored_values(self) -> Mapping[str, float]:
-        """The values with a score by the names of their alternatives, the worst first."""
-        values: dict[str, float] = {}
-        for index in self.ranking:
-            alternative = self.alternatives[index]
-            values[alternative.name] = alternative.value or 0.0
-        return values
-
-    @cached_property
-    def ends(self) -> tuple[float, float]:
-        """The lowest and the highest value with a score; either of them may be the best one."""
-        return min(self.scored_values.values()), max(self.scored_values.values())
-
     @property
     def best_value(self) -> float | None:
         """The value of the alternative with the best score."""
-        return self.alternatives[self.ranking[-1]].value
+        scored = [alternative for alternative in self.alternatives if alternative.score is not None]
+        return max(scored, key=lambda alternative: alternative.score or 0.0).value
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
 from groundjudge.case.numbered import Sentences
-from groundjudge.decisions.answers import AnswerError, Answers
+from groundjudge.decisions.answers import AnswerError, Answers, Probabilities
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
-from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, JudgeQuestion, Questionnaire
+from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, Questionnaire
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.numbered import SHARE_MISMATCH, contradict
@@ -31,27 +31,53 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
         questionnaire: what the judge asks.
         request: the request with all questions about the case.
         answers: the answers, from one reply or several.
-        reply: the last reply.
+        reply: the last reply, with the text of all of them.
 
     Raises:
         AnswerError: `refused` or `missing_answer`; it has the parts that were answered. An answer about
             evidence may be missing: the score does not depend on it.
     """
-    if questionnaire.sentence is not None:
-        return _read_sentences(questionnaire, request, answers, reply)
-    if questionnaire.questions[0].id == VERDICT:
-        return _read_one_answer(questionnaire.questions[0], request, answers, reply)
-    return _read_parts(questionnaire.questions, request, answers, reply)
-
-
-def _read_one_answer(question: JudgeQuestion, request: Request, answers: Answers, reply: Reply) -> Verdict:
-    """Read the verdict of a judge with a single question, whose answer is the verdict."""
+    parts, readings, warnings = read_parts(questionnaire, request, answers)
+    _refuse_missing(questionnaire, request, answers, parts, reply)
     rubric = request.rubric
-    _refuse_missing(inquiry_of(request).questions, answers, (), reply)
-    value = value_of(question, answers.probabilities[question.id], rubric.scale)
+    if questionnaire.questions[0].id == VERDICT:
+        return _verdict_of_one_answer(questionnaire, request, answers[VERDICT] or (), reply)
+    mean: float | None = None
+    whole: float | None = None
+    if questionnaire.whole is not None:
+        probabilities = answers[questionnaire.whole.id] or ()
+        whole = value_of(questionnaire.whole, probabilities, rubric.scale).score
+        claims = [part.score for part in parts if part.score is not None]
+        if claims and whole is not None and contradict(claims, whole):
+            warnings.append(SHARE_MISMATCH)
+    elif questionnaire.sentence is not None:
+        values = [part.value for part in readings if part.value is not None]
+        mean = fmean(values) if values else None
+    reading = Reading(mean, parts=tuple(readings), whole=whole)
+    score = rubric.format.score(reading, rubric.scale)
+    return rubric.make_verdict(
+        reply,
+        request.case,
+        score,
+        tuple(parts),
+        request.sentences,
+        scores={} if score is None else rubric.format.scores(reading, rubric.scale),
+        value=mean,
+        reason=reason_of(""),
+        warnings=(*dict.fromkeys(warnings), *rubric.warnings_on(request.case)),
+        confidence=min((part.confidence for part in parts if part.confidence is not None), default=None),
+    )
+
+
+def _verdict_of_one_answer(
+    questionnaire: Questionnaire, request: Request, probabilities: Probabilities, reply: Reply
+) -> Verdict:
+    """Make the verdict of a judge with a single question, whose answer is the verdict."""
+    rubric = request.rubric
+    value = value_of(questionnaire.questions[0], probabilities, rubric.scale)
+    label = value.label if rubric.scale.choices else ""
     score: float | None = None
     if value.expected is not None:
-        label = value.label if rubric.scale.choices else ""
         score = rubric.format.score(Reading(value.expected, label=label), rubric.scale)
     return rubric.make_verdict(
         reply,
@@ -61,97 +87,71 @@ def _read_one_answer(question: JudgeQuestion, request: Request, answers: Answers
         value=value.value,
         label=value.label or None,
         reason=reason_of(value.shares),
-        warnings=request.rubric.warnings_on(request.case),
-        expected=None if score is None else value.expected,
+        warnings=rubric.warnings_on(request.case),
+        expected=value.expected,
         distribution=value.distribution,
         confidence=value.confidence,
     )
 
 
-def _read_parts(
-    questions: Sequence[JudgeQuestion], request: Request, answers: Answers, reply: Reply
-) -> Verdict:
-    """Make a part, such as "recall", from the answer to each question."""
+def read_parts(
+    questionnaire: Questionnaire, request: Request, answers: Answers
+) -> tuple[list[Part], list[PartReading], list[str]]:
+    """Read the parts that were answered, such as "recall", or the sentences of the response.
+
+    Returns:
+        The parts, their expected values, and the codes of warnings; nothing for a judge with one value.
+    """
+    if questionnaire.sentence is not None:
+        return _read_sentences(questionnaire, request, answers)
     parts: list[Part] = []
     readings: list[PartReading] = []
-    for question in questions:
-        probabilities = answers.probabilities.get(question.id)
-        if probabilities is None:  # `_refuse_missing` reports it, with the parts that there are
-            continue
-        value = value_of(question, probabilities, request.rubric.scale)
-        readings.append(PartReading(question.id, value.expected))
-        parts.append(_make_part(question.id, value, reason_of(value.shares)))
-    _refuse_missing(inquiry_of(request).questions, answers, parts, reply)
-    return _verdict_of(parts, Reading(None, parts=tuple(readings)), request, reply)
+    for question in questionnaire.questions:
+        probabilities = answers.get(question.id)
+        if probabilities is not None and question.id != VERDICT:
+            value = value_of(question, probabilities, request.rubric.scale)
+            readings.append(PartReading(question.id, value.expected))
+            parts.append(_make_part(question.id, value, reason_of(value.shares)))
+    return parts, readings, []
 
 
 def _read_sentences(
-    questionnaire: Questionnaire, request: Request, answers: Answers, reply: Reply
-) -> Verdict:
+    questionnaire: Questionnaire, request: Request, answers: Answers
+) -> tuple[list[Part], list[PartReading], list[str]]:
     """Make a part for each sentence of the response, with the evidence that was chosen for it."""
     sentences = request.sentences or Sentences()
-    required: list[Question] = []
-    evidence_questions: dict[str, Question] = {}
-    for asked in inquiry_of(request).questions:
-        if asked.id.startswith("e"):
-            evidence_questions[asked.id] = asked
-        else:
-            required.append(asked)
     question = questionnaire.questions[0]
-    readings: list[PartReading] = []
+    asked = {asked.id: asked for asked in inquiry_of(request).questions}
     parts: list[Part] = []
+    readings: list[PartReading] = []
     warnings: list[str] = []
-    if evidence_questions and len(sentences.source) > MAX_OFFERED:
+    if question.evidence is not None and len(sentences.source) > MAX_OFFERED:
         warnings.append(EVIDENCE_PRESELECTED)
     for number, sentence in enumerate(sentences.response, 1):
-        probabilities = answers.probabilities.get(f"s{number}")
-        if probabilities is None:  # `_refuse_missing` reports it, with the parts that there are
+        probabilities = answers.get(f"s{number}")
+        if probabilities is None:
             continue
         value = value_of(question, probabilities, request.rubric.scale)
         evidence: tuple[Evidence, ...] = ()
-        warning = ""
+        part_warnings: tuple[str, ...] = ()
         # A sentence that surely scores 0, or claims nothing, shows no evidence.
         if value.score and question.evidence is not None:
-            evidence, warning = _evidence_for(number, evidence_questions, sentences, answers)
+            evidence_question = asked.get(f"e{number}")  # None if the source has no sentences
+            choice = answers.get(f"e{number}")
+            if evidence_question is not None and choice is not None:
+                evidence = find_evidence(choice, evidence_question, sentences.source)
+            if evidence_question is not None and choice is None:
+                warnings.append(EVIDENCE_UNANSWERED)
             # An expected value is above 0 as soon as any other option is slightly probable, so the median
             # decides whether evidence is missing: a made-up sentence has none to look for.
-            if warning == EVIDENCE_NOT_FOUND and not value.median_score:
-                warning = ""
-            if warning:
-                warnings.append(warning)
-        part_warnings = (warning,) if warning == EVIDENCE_NOT_FOUND else ()
+            elif value.median_score and not evidence:
+                part_warnings = (EVIDENCE_NOT_FOUND,)
+                warnings.append(EVIDENCE_NOT_FOUND)
         readings.append(PartReading(sentence.text, value.expected))
         place = {"number": number, "start": sentence.start, "end": sentence.end}
         found = {"evidence": evidence, "warnings": part_warnings}
         parts.append(_make_part(sentence.text, value, value.shares, **place, **found))
-    _refuse_missing(required, answers, parts, reply)
-    mean: float | None = None
-    whole: float | None = None
-    expected_values = [reading.value for reading in readings if reading.value is not None]
-    if questionnaire.whole is not None:
-        probabilities = answers.probabilities[questionnaire.whole.id]
-        whole = value_of(questionnaire.whole, probabilities, request.rubric.scale).score
-        claims = [part.score for part in parts if part.score is not None]
-        if claims and whole is not None and contradict(claims, whole):
-            warnings.append(SHARE_MISMATCH)
-    elif expected_values:
-        mean = fmean(expected_values)
-    reading = Reading(mean, parts=tuple(readings), whole=whole)
-    return _verdict_of(parts, reading, request, reply, warnings)
-
-
-def _evidence_for(
-    number: int, evidence_questions: Mapping[str, Question], sentences: Sentences, answers: Answers
-) -> tuple[tuple[Evidence, ...], str]:
-    """Return the evidence that was chosen for a sentence, and its warning; "" for none."""
-    question = evidence_questions.get(f"e{number}")
-    if question is None:  # the source has no sentences
-        return (), EVIDENCE_NOT_FOUND
-    probabilities = answers.probabilities.get(question.id)
-    if probabilities is None:
-        return (), EVIDENCE_UNANSWERED
-    evidence = find_evidence(probabilities, question, sentences.source)
-    return evidence, "" if evidence else EVIDENCE_NOT_FOUND
+    return parts, readings, warnings
 
 
 def _make_part(
@@ -177,43 +177,27 @@ def _make_part(
     )
 
 
-def _verdict_of(
-    parts: Sequence[Part], reading: Reading, request: Request, reply: Reply, warnings: Sequence[str] = ()
-) -> Verdict:
-    """Make the verdict from parts, and from the means of their answers."""
-    rubric = request.rubric
-    score = rubric.format.score(reading, rubric.scale)
-    return rubric.make_verdict(
-        reply,
-        request.case,
-        score,
-        tuple(parts),
-        request.sentences,
-        scores={} if score is None else rubric.format.scores(reading, rubric.scale),
-        value=reading.value,
-        reason=reason_of(""),
-        warnings=(*dict.fromkeys(warnings), *request.rubric.warnings_on(request.case)),
-        confidence=min((part.confidence for part in parts if part.confidence is not None), default=None),
-    )
-
-
 def _refuse_missing(
-    questions: Sequence[Question], answers: Answers, parts: Sequence[Part], reply: Reply
+    questionnaire: Questionnaire, request: Request, answers: Answers, parts: Sequence[Part], reply: Reply
 ) -> None:
-    """Refuse incomplete answers.
+    """Refuse answers of which one is missing that the score needs.
 
     Raises:
         AnswerError: `missing_answer`, or `refused` if the model declined all that are missing.
     """
-    missing = tuple(question for question in questions if question.id not in answers.probabilities)
+    missing: list[Question] = []
+    for question in inquiry_of(request).questions:
+        is_about_evidence = questionnaire.sentence is not None and question.id.startswith("e")
+        if answers.get(question.id) is None and not is_about_evidence:
+            missing.append(question)
     if not missing:
         return
     names = ", ".join(question.id for question in missing)
     # One that is only missing may come when it is asked again, so it decides the code.
-    if all(question.id in answers.refused for question in missing):
+    if all(question.id in answers for question in missing):
         error = AnswerError("refused", reply.text, f"the model declined to answer {names}")
     else:
         error = AnswerError("missing_answer", reply.text, f"there is no answer to {names}")
     error.parts = tuple(parts)
-    error.questions = missing
+    error.questions = tuple(missing)
     raise error

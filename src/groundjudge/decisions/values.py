@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from groundjudge.decisions.answers import NOISE, Probabilities
 from groundjudge.decisions.questionnaire import Alternative, JudgeQuestion
-from groundjudge.replies.distribution import confidence_of, expectation
+from groundjudge.replies.distribution import confidence_of
 from groundjudge.scale import DIGITS, Scale
 from groundjudge.verdict import NO_REASONS
 
 MIN_SHOWN = 0.005
 """Anything less probable than half a percent is left out of a reason."""
+
+
+Shares: TypeAlias = Sequence[tuple[Alternative, float]]
+"""Alternatives of a question, each with its probability."""
 
 
 # A tuple takes a tenth of the time of a frozen dataclass, and there is one for each sentence.
@@ -51,56 +55,59 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     Otherwise such answers are left out. The label is the lower median in the order of score; so is the value
     if only whole numbers or labels are values, and otherwise it is the expected value.
     """
-    pairs = zip(question.names, probabilities, strict=True)
-    distribution = {name: share for name, share in pairs if share}
+    distribution: dict[str, float] = {}
+    scored: list[tuple[Alternative, float]] = []
+    unscored: list[tuple[Alternative, float]] = []
+    n_scored = total = 0.0
+    shares = [entry for entry in zip(question.alternatives, probabilities, strict=True) if entry[1]]
+    for alternative, share in shares:
+        distribution[alternative.name] = share
+        if alternative.score is None or alternative.value is None:
+            unscored.append((alternative, share))
+        else:
+            scored.append((alternative, share))
+            n_scored += share
+            total += share * alternative.value
     confidence = confidence_of(probabilities)
-    shares = describe_shares(question, probabilities)
-    n_scored = sum(probabilities[index] for index in question.ranking)
-    mean = expectation(distribution, question.scored_values)
-    if mean is None or round(n_scored, DIGITS) < 1 / 2:
-        likeliest = _likeliest_unscored(question, probabilities)
+    described = describe_shares(shares)
+    if round(n_scored, DIGITS) < 1 / 2:
+        likeliest = max(unscored, key=itemgetter(1))[0]
         return AnswerValue(
-            likeliest.value, likeliest.label, None, None, None, distribution, confidence, shares
+            likeliest.value, likeliest.label, None, None, None, distribution, confidence, described
         )
-    # Floating-point noise must not leave the scale.
-    lowest, highest = question.ends
-    expected = min(max(round(mean, DIGITS), lowest), highest)
-    median = _lower_median(question, probabilities, n_scored)
-    value: float | None = expected
-    if scale.choices or scale.integer:
-        value = median.value
-    score = scale.score(expected)
-    return AnswerValue(value, median.label, median.score, expected, score, distribution, confidence, shares)
+    expected = round(total / n_scored, DIGITS)
+    median = _lower_median(scored, n_scored)
+    return AnswerValue(
+        median.value if scale.choices or scale.integer else expected,
+        median.label,
+        median.score,
+        expected,
+        scale.score(expected),
+        distribution,
+        confidence,
+        described,
+    )
 
 
-def _lower_median(question: JudgeQuestion, probabilities: Probabilities, n_scored: float) -> Alternative:
+def _lower_median(scored: Shares, n_scored: float) -> Alternative:
     """Return the alternative at which half of the probability of the scored ones is reached."""
-    half = n_scored / 2 - NOISE  # three times .1 is more than .3 to a computer
     below = 0.0
-    for index in question.ranking:
-        below += probabilities[index]
-        if below >= half:
-            return question.alternatives[index]
-    # Only if the sum's noise is larger than expected.
-    return question.alternatives[question.ranking[-1]]
+    ranked = sorted(scored, key=lambda entry: entry[0].score or 0.0)
+    for alternative, share in ranked:
+        below += share
+        if below >= n_scored / 2 - NOISE:  # three times .1 is more than .3 to a computer
+            return alternative
+    return ranked[-1][0]
 
 
-def _likeliest_unscored(question: JudgeQuestion, probabilities: Probabilities) -> Alternative:
-    """Return the likeliest of the alternatives without a score."""
-    pairs = zip(probabilities, question.alternatives, strict=True)
-    unscored = [(share, alternative) for share, alternative in pairs if alternative.score is None]
-    return max(unscored, key=lambda pair: pair[0])[1]
-
-
-def describe_shares(question: JudgeQuestion, probabilities: Probabilities) -> str:
+def describe_shares(shares: Shares) -> str:
     """Say how probable the labels are, or the numbers without one: "incorrect 71%, grounded 29%"."""
-    shares: dict[str, float] = {}
-    for name, share in zip(question.shown_names, probabilities, strict=True):
-        if share:
-            # Several values can have one label.
-            shares[name] = shares.get(name, 0.0) + share
+    by_name: dict[str, float] = {}
+    for alternative, share in shares:
+        name = alternative.label or f"{alternative.name}:"
+        by_name[name] = by_name.get(name, 0.0) + share  # several values can have one label
     entries: list[str] = []
-    for name, share in sorted(shares.items(), key=itemgetter(1), reverse=True):
+    for name, share in sorted(by_name.items(), key=itemgetter(1), reverse=True):
         if share >= MIN_SHOWN:
             entries.append(f"{name} {round(100 * share)}%")
     return ", ".join(entries)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from groundjudge.case.case import Case
 from groundjudge.case.numbered import Sentences, cut_documents, number_sentences
-from groundjudge.decisions.answers import AnswerError, Answers, read_answers
+from groundjudge.decisions.answers import AnswerError, Probabilities, read_answers
 from groundjudge.decisions.inquiry import Inquiry, inquiry_of
 from groundjudge.decisions.question import Question
 from groundjudge.decisions.questionnaire import Questionnaire, list_questions, questionnaire_of
-from groundjudge.decisions.reading import read_verdict
+from groundjudge.decisions.reading import read_parts, read_verdict
 from groundjudge.decisions.state import make_state
-from groundjudge.errors import ModelError, PromptError, ReplyError
+from groundjudge.errors import PromptError, ReplyError
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.shares import has_shares
@@ -81,39 +80,33 @@ class DecisionWay:
                 in the parts of the record.
         """
         inquiry = inquiry_of(request)
-        answers = Answers()
-        replies: list[str] = []
-
-        def read(reply: Reply, questions: Sequence[Question], *, is_last: bool) -> Answers | Verdict:
-            """Add the answers of a reply; with the last request they become the verdict."""
-            nonlocal answers
-            answers = answers.joined_with(read_answers(reply.text, questions))
-            if is_last:
-                return read_verdict(self.questionnaire, request, answers, reply)
-            return answers
-
+        answers: dict[str, Probabilities | None] = {}
+        texts: list[str] = []  # the score may rest on several replies: a trace of it needs all of them
         waiting = self._split(inquiry.questions)  # the questions of each request that is to be sent
+        questions: Sequence[Question] = ()
         attempt = 0
+
+        def read(reply: Reply) -> Verdict | None:
+            """Add the answers of a reply; with those of the last request they become the verdict."""
+            answers.update(read_answers(reply.text, questions))
+            if waiting:
+                return None
+            whole_reply = replace(reply, text="\n".join([*texts, reply.text]))
+            return read_verdict(self.questionnaire, request, answers, whole_reply)
+
         while True:
             questions = waiting.pop(0)
             attempt += 1
             payload = replace(inquiry, questions=questions)
-            next_request = replace(request, payload=payload, attempt=attempt)
-            read_reply = partial(read, questions=questions, is_last=not waiting)
-            try:
-                reply, outcome = await channel.send(next_request, read_reply)
-            except ModelError:
-                self._record_parts(channel, request, answers)
-                raise
-            replies.append(reply.text)
-            # The score may rest on several replies: a trace of it needs all of them.
-            all_replies = "\n".join(replies)
-            channel.update_record(reply=all_replies)
+            reply, outcome = await channel.send(replace(request, payload=payload, attempt=attempt), read)
             if isinstance(outcome, Verdict):
-                return outcome.model_copy(update={"reply": all_replies})
+                return outcome
+            texts.append(reply.text)
+            # An error, whether this one or that of a later request, has the parts that were answered.
+            parts, _, _ = read_parts(self.questionnaire, request, answers)
+            channel.update_record(reply="\n".join(texts), parts=tuple(parts))
             if isinstance(outcome, ReplyError):
                 if not max_reasks or not isinstance(outcome, AnswerError) or not outcome.questions:
-                    self._record_parts(channel, request, answers)
                     raise outcome
                 max_reasks -= 1
                 waiting = self._split(outcome.questions)
@@ -122,16 +115,6 @@ class DecisionWay:
         """Split questions into as many requests as a model needs."""
         most = self.most_questions or len(questions)
         return [tuple(questions[start : start + most]) for start in range(0, len(questions), most)]
-
-    def _record_parts(self, channel: Channel, request: Request, answers: Answers) -> None:
-        """Record the parts that were answered, for the verdict of an error."""
-        if not answers.probabilities:
-            return
-        try:
-            parts = read_verdict(self.questionnaire, request, answers, Reply("")).parts
-        except AnswerError as error:  # some are missing, which is why there is an error
-            parts = error.parts
-        channel.update_record(parts=parts)
 
 
 def _options_without_meaning(rubric: Rubric) -> list[str]:
