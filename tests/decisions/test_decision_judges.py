@@ -370,9 +370,7 @@ def test_one_decision_judge_listed_twice_is_no_panel() -> None:
 def test_a_prompt_that_gives_no_questions_is_refused_at_load(tmp_path: Path) -> None:
     file = tmp_path / "cards.prompty"
     file.write_text("---\nreply: {format: scorecard}\nscale: {worst: 0, best: 10}\n---\nRate {{response}}")
-    with pytest.raises(
-        PromptError, match=r"cards\.prompty: its replies rate each sentence: add `questions:`"
-    ):
+    with pytest.raises(PromptError, match=r"cards\.prompty: its replies have parts: add `questions:`"):
         load(file, model=RuleModel(refusing))
 
 

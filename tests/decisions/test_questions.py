@@ -77,27 +77,27 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "long rules": (
         HEAD,
         questions(question(), rules="x" * 1501),
-        r"questions\.rules: it has 1,501 characters, and at most 1,500",
+        r"questions\.rules: String should have at most 1500 characters",
     ),
     "one option": (
         HEAD,
         questions(question(options="{good: x}")),
-        r"questions\.ask\.0\.options: a question has 2 to 10 options, not 1",
+        r"questions\.ask\.0\.options: .* at least 2 items .*, not 1",
     ),
     "eleven options": (
         RANGE_HEAD,
         questions(question(options="{{{}}}".format(", ".join(f"{n}: x" for n in range(11))))),
-        r"questions\.ask\.0\.options: a question has 2 to 10 options, not 11",
+        r"questions\.ask\.0\.options: .* at most 10 items",
     ),
     "a blank description": (
         HEAD,
         questions(question(options='{poor: x, fair: " ", none: x, good: x}')),
-        r"ask\.verdict\.options\.fair is blank",
+        r"questions\.ask\.0\.options\.fair: String should have at least 1 character",
     ),
     "blank instructions": (
         HEAD,
         questions(f'{{id: verdict, type: choice, instructions: "", options: {OPTIONS}}}'),
-        r"ask\.verdict\.instructions is blank",
+        r"questions\.ask\.0\.instructions: String should have at least 1 character",
     ),
     "a placeholder": (
         HEAD,
@@ -107,14 +107,14 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "the number of a sentence elsewhere": (
         HEAD,
         questions(f'{{id: verdict, type: choice, instructions: "Sentence {{{{n}}}}?", options: {OPTIONS}}}'),
-        r"ask\.verdict\.instructions: \{\{n\}\}",
+        r"questions\.ask\.0: only a question about each sentence, .* can have evidence or \{\{n\}\}",
     ),
     "a placeholder in a question about sentences": (
         SENTENCE_HEAD,
         questions(
             '{id: sentence, type: choice, instructions: "{{n}} of {{response}}?", options: {0: a, 10: b}}'
         ),
-        r"ask\.sentence\.instructions: \{\{response\}\}",
+        r"questions\.ask\.0\.instructions: \{\{response\}\} is not filled in",
     ),
     "an unknown value": (
         HEAD,
@@ -210,7 +210,7 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "evidence for one value": (
         RANGE_HEAD,
         questions(question(options="{bad: x, good: x}", more=", evidence: {instructions: x, none: y}")),
-        r"questions\.ask\.verdict\.evidence: only a question about each sentence",
+        r"questions\.ask\.0: only a question about each sentence",
     ),
     "evidence without none": (
         SENTENCE_HEAD,
@@ -337,7 +337,7 @@ def test_an_alias_is_a_reference_to_its_field(tmp_path: Path) -> None:
 
 
 NOT_DERIVED: Mapping[str, tuple[str, str]] = {
-    "sentences": (SENTENCE_HEAD, r"add `questions:` .*a question with the id `sentence`"),
+    "sentences": (SENTENCE_HEAD, r"add `questions:` .*a question for each of `sentence`"),
     "parts": (PARTS_HEAD, r"add `questions:` .*a question for each of `recall`, `precision`"),
     "any number": (
         "reply: {format: plain}\nscale: {worst: 0, best: 1}",
@@ -353,6 +353,10 @@ NOT_DERIVED: Mapping[str, tuple[str, str]] = {
     ),
     "a number without a label": (
         "reply: {format: plain}\nscale: {worst: 1, best: 3, integer: true}\nlevels: {1: bad, 3: good}",
+        r"whole numbers with a label each",
+    ),
+    "a label twice": (
+        "reply: {format: plain}\nscale: {worst: 1, best: 2, integer: true}\nlevels: {1: bad, 2: bad}",
         r"whole numbers with a label each",
     ),
     "eleven labels": (

@@ -178,9 +178,13 @@ def _read_answer(answer: object, question: Question) -> Probabilities | None:
     stated = answer.get("probabilities")
     if is_list(stated):
         stated = _by_key(stated, question)
-    if not is_mapping(stated) or stated.keys() != set(question.keys):
-        _refuse(f"the probabilities of {question.id!r} are not those of its options")
-    probabilities = tuple([stated[key] for key in question.keys])
+    if not is_mapping(stated):
+        _refuse(f"the answer to {question.id!r} has no probabilities")
+    if [*stated] != question.keys:  # a server may sort them
+        if stated.keys() != set(question.keys):
+            _refuse(f"the probabilities of {question.id!r} are not those of its options")
+        stated = {key: stated[key] for key in question.keys}
+    probabilities = tuple(stated.values())
     # A boolean is an int to Python, but not a number here.
     is_numeric = NUMERIC.issuperset(map(type, probabilities))
     if not is_numeric or min(probabilities) < 0 or max(probabilities) > 1:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import ConfigDict, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen
@@ -16,16 +17,37 @@ MAX_RULES = 1500
 MAX_OPTIONS = 10
 """Options of a question. Probabilities come with two decimals: the sum of more would say nothing."""
 
-MIN_OPTIONS = 2
+SENTENCE = "sentence"
+"""The id of the question about each sentence of the response."""
 
 NUMBER = "{{n}}"
-"""The placeholder for the number of the sentence in a question about each sentence."""
+"""The placeholder for the number of the sentence in that question."""
 
-REFERENCE = compile_when_used(r"\{\{\s*([^{}]*?)\s*\}\}")
+REFERENCE = compile_when_used(r"\{\{[^{}]*\}\}")
+
+
+def _check_references(text: str, allowed: str = "") -> str:
+    """Refuse references in braces.
+
+    No value of a case is put into a question, where it could pass as part of it: values are in the state.
+    """
+    for reference in REFERENCE.findall(text):
+        if reference != allowed:
+            message = f"{reference} is not filled in: name the field, as in `{reference.strip('{} ')}`"
+            raise ValueError(message)
+    return text
+
+
+Numbered: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(partial(_check_references, allowed=NUMBER))
+]
+"""A text that may contain the number of a sentence."""
 
 
 # The value 8.5 is a number in YAML; a misspelt key is refused.
-CONFIG = ConfigDict(frozen=True, coerce_numbers_to_str=True, extra="forbid", defer_build=True)
+CONFIG = ConfigDict(
+    frozen=True, coerce_numbers_to_str=True, extra="forbid", defer_build=True, str_strip_whitespace=True
+)
 
 
 class EvidenceQuestion(Frozen):
@@ -38,8 +60,8 @@ class EvidenceQuestion(Frozen):
 
     model_config = CONFIG
 
-    instructions: str
-    none: str
+    instructions: Numbered
+    none: Annotated[str, Field(min_length=1), AfterValidator(_check_references)]
 
 
 class AskedQuestion(Frozen):
@@ -58,27 +80,17 @@ class AskedQuestion(Frozen):
 
     id: str
     type: Literal["choice", "score"]
-    instructions: str
-    options: Mapping[str, str]
+    instructions: Numbered
+    options: Annotated[Mapping[str, Numbered], Field(min_length=2, max_length=MAX_OPTIONS)]
     evidence: EvidenceQuestion | None = None
 
-    @field_validator("options")
-    @classmethod
-    def _check_number_of_options(cls, options: Mapping[str, str]) -> Mapping[str, str]:
-        if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
-            message = f"a question has {MIN_OPTIONS} to {MAX_OPTIONS} options, not {len(options)}"
+    @model_validator(mode="after")
+    def _check_sentence(self) -> AskedQuestion:
+        has_number = NUMBER in f"{self.instructions} {self.options}"
+        if self.id != SENTENCE and (has_number or self.evidence is not None):
+            message = f"only a question about each sentence, `id: {SENTENCE}`, can have evidence or {NUMBER}"
             raise ValueError(message)
-        return options
-
-    @property
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the texts of the question, each after its key."""
-        yield "instructions", self.instructions
-        for name, description in self.options.items():
-            yield f"options.{name}", description
-        if self.evidence is not None:
-            yield "evidence.instructions", self.evidence.instructions
-            yield "evidence.none", self.evidence.none
+        return self
 
 
 class Questions(Frozen):
@@ -91,39 +103,8 @@ class Questions(Frozen):
 
     model_config = CONFIG
 
-    rules: str = ""
+    rules: Annotated[str, Field(max_length=MAX_RULES), AfterValidator(_check_references)] = ""
     ask: tuple[AskedQuestion, ...]
-
-    @field_validator("rules")
-    @classmethod
-    def _check_length(cls, rules: str) -> str:
-        rules = rules.strip()
-        if len(rules) > MAX_RULES:
-            message = f"it has {len(rules):,} characters, and at most {MAX_RULES:,} are allowed"
-            raise ValueError(message)
-        return rules
-
-    @model_validator(mode="after")
-    def _check_texts(self) -> Questions:
-        """Refuse blank texts, and references in braces.
-
-        No value of a case is put into a question, where it could pass as part of it: values are in the state.
-        """
-        texts = [("rules", self.rules or "-", "")]
-        for question in self.ask:
-            for key, text in question.texts:
-                texts.append((f"ask.{question.id}.{key}", text, question.id))
-        for place, text, question_id in texts:
-            # Rules may be missing: then "-" takes their place in the list.
-            if not text.strip():
-                message = f"{place} is blank: write it out"
-                raise ValueError(message)
-            allowed = {"n"} if question_id == "sentence" else set[str]()
-            for name in REFERENCE.findall(text):
-                if name not in allowed:
-                    message = f"{place}: {{{{{name}}}}} is not filled in: name the field, as in `{name}`"
-                    raise ValueError(message)
-        return self
 
 
 class _Block(Frozen):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TypeAlias
 
 from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.answers import Probabilities
@@ -24,73 +22,51 @@ MIN_OF_LIKELIEST = 0.5
 MAX_FOR_NONE = 0.5
 """If it is more probable than this that no sentence supports it, there is no evidence."""
 
-FUNCTION_WEIGHT = 0.4
-SPECIAL_WEIGHT = 100.0
-"""How much a function word counts compared with others, and a number or a name, which say the most."""
-
-SourceNumbers: TypeAlias = range | tuple[int, ...]
-"""The numbers of sentences of the source; caches of questions can compare them."""
+SPECIAL_WEIGHT = 100
+"""How much a number or a name counts compared with other words: they say the most."""
 
 
 class SourceIndex:
     """The sentences of the source, and which words they have."""
 
     def __init__(self, source: Sequence[SourceSentence]) -> None:
-        self._source = source
+        self._n_sentences = len(source)
+        self._indices_of_words: defaultdict[str, list[int]] = defaultdict(list)
+        for index, sentence in enumerate(source):
+            for key in {word.key for word in words(sentence.text)}:
+                self._indices_of_words[key].append(index)
 
-    def offered_for(self, sentence: str) -> SourceNumbers:
-        """Return the numbers of the sentences of the source that are offered for one of the response.
+    def offered_for(self, sentence: str) -> list[int]:
+        """Return the indices of the sentences of the source that are offered for one of the response.
 
-        These are all or, if there are many, those that share most with it, numbers and names first; if few
-        do, their neighbours are added.
+        They are those that share most with it, numbers and names first; if few do, their neighbours are
+        added, the nearest first. Without any that do, the first ones are offered.
         """
-        if len(self._source) <= MAX_OFFERED:
-            return range(1, len(self._source) + 1)
-        shared: defaultdict[int, float] = defaultdict(float)
         # By word, so that one that occurs twice counts once.
-        weights: dict[str, float] = {}
-        for number, word in enumerate(words(sentence)):
-            weights[word.key] = _weight_of(word, is_first=number == 0)
+        weights = {word.key: _weight_of(word, number) for number, word in enumerate(words(sentence))}
+        shared: defaultdict[int, int] = defaultdict(int)
         for key, weight in weights.items():
             for index in self._indices_of_words.get(key, ()):
                 shared[index] += weight
         best = sorted(shared, key=lambda index: (-shared[index], index))[:MAX_OFFERED]
-        return tuple(sorted(index + 1 for index in self._with_neighbours(best)))
-
-    def _with_neighbours(self, indices: Sequence[int]) -> set[int]:
-        """Add neighbours, the nearest first, until there are enough; without indices, use the first ones.
-
-        Of {7} it is {7, 6, 8, 5, 9, ...}, with `MAX_OFFERED` entries.
-        """
-        offered = dict.fromkeys(indices)
-        centres = indices or [0]  # a response in another language shares no word with the source
+        offered = dict.fromkeys(best)
         distance = 0
-        while len(offered) < MAX_OFFERED:
-            for centre in centres:
+        while len(offered) < min(MAX_OFFERED, self._n_sentences):
+            for centre in best or [0]:  # a response in another language shares no word with the source
                 for index in (centre - distance, centre + distance):
-                    if 0 <= index < len(self._source) and len(offered) < MAX_OFFERED:
+                    if 0 <= index < self._n_sentences:
                         offered[index] = None
             distance += 1
-        return set(offered)
-
-    @cached_property
-    def _indices_of_words(self) -> dict[str, list[int]]:
-        """The sentences that contain a word: `{"museum": [0, 7]}`."""
-        indices: defaultdict[str, list[int]] = defaultdict(list)
-        for index, sentence in enumerate(self._source):
-            for key in {word.key for word in words(sentence.text)}:
-                indices[key].append(index)
-        return indices
+        return sorted([*offered][:MAX_OFFERED])
 
 
-def _weight_of(word: Word, *, is_first: bool) -> float:
+def _weight_of(word: Word, place: int) -> int:
     """Return how much a shared word counts; a number or a name counts more than all others together."""
-    has_digit = any(map(str.isdigit, word.text))
     # The first word of a sentence is capitalised, too, which means little there.
-    is_name = word.text[0].isupper() and not is_first
-    if has_digit or is_name:
+    is_name = word.text[0].isupper() and place > 0
+    if is_name or any(map(str.isdigit, word.text)):
         return SPECIAL_WEIGHT
-    return 1.0 if word.kind == "content" else FUNCTION_WEIGHT
+    return 1 if word.kind == "content" else 0
 
 
 def find_evidence(

@@ -72,19 +72,20 @@ def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
     messages = [{"role": "developer", "content": rules}, {"role": "user", "content": parts}]
 
     questions: list[dict[str, Any]] = []
-    # Evidence questions share their options, one for each sentence of the source: these are made once.
-    options_made: dict[tuple[str, tuple[Option, ...]], list[dict[str, str]]] = {}
+    written: tuple[Option, ...] = ()
+    options: list[dict[str, str]] = []
     for question in inquiry.questions:
         is_choice = question.type == "choice"
-        kind = (question.type, question.options)
-        if kind not in options_made:
-            options_made[kind] = _openai_options(question.options, "value" if is_choice else "label")
+        # Evidence questions share their options, one for each sentence of the source.
+        if question.options is not written:
+            written = question.options
+            options = _openai_options(written, "value" if is_choice else "label")
         questions.append(
             {
                 "type": question.type,
                 "name": question.id,
                 "instructions": question.instructions,
-                "choices" if is_choice else "levels": options_made[kind],
+                "choices" if is_choice else "levels": options,
             }
         )
     return {"model": model, "input": messages, "questions": questions}

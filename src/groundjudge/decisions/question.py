@@ -50,7 +50,7 @@ def system_one_questions(questions: Iterable[Question]) -> dict[str, dict[str, A
     """
     by_id: dict[str, dict[str, Any]] = {}
     for question in questions:
-        criteria: object = dict(question.options)
+        criteria: object = {option.key: option.description for option in question.options}
         if question.type == "score":  # levels are known by their place
             criteria = [option.description for option in question.options]
         by_id[question.id] = {
