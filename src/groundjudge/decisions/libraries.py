@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -52,22 +53,19 @@ def _make_questions(
 
 async def _ask_langchain(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
     questions = _make_questions(inquiry, package.Choice, package.Score)
-    response = await _invoke(model, {"state": _state_for(inquiry), "questions": questions})
+    response = await _invoke(model, {"state": inquiry.state, "questions": questions})
     return _decision_reply(response)
 
 
 async def _ask_openai_decisions(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
-    questions: dict[str, Any] = {}
-    for question in inquiry.questions:
-        if question.type == "choice":
-            choices = dict(question.options)
-            questions[question.id] = package.Choice(instructions=question.instructions, choices=choices)
-        else:
-            levels: list[Any] = []
-            for option in question.options:
-                levels.append(package.Level(label=option.key, description=option.description))
-            questions[question.id] = package.Score(instructions=question.instructions, levels=levels)
-    response = await _invoke(model, {"input": _state_for(inquiry), "questions": questions})
+    def score(instructions: str, levels: list[str]) -> object:
+        named_levels: list[Any] = []
+        for index, description in enumerate(levels):
+            named_levels.append(package.Level(label=str(index), description=description))
+        return package.Score(instructions=instructions, levels=named_levels)
+
+    questions = _make_questions(inquiry, package.Choice, score, "choices", "levels")
+    response = await _invoke(model, {"input": inquiry.state, "questions": questions})
     return _decision_reply(response)
 
 
@@ -78,7 +76,7 @@ async def _invoke(model: Any, argument: object) -> object:  # noqa: ANN401  a ru
 async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
     questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion, "options", "levels")
     try:
-        answers, cost = await call_library(model.a_decide, model.decide, _state_for(inquiry), questions)
+        answers, cost = await call_library(model.a_decide, model.decide, inquiry.state, questions)
     except Exception as error:
         # DeepEval's retries end in a tenacity error, which hides the status.
         if type(error).__name__ == "RetryError" and error.__cause__ is not None:
@@ -93,7 +91,7 @@ async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  #
 
 async def _ask_pydantic_ai(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
     questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion)
-    response = await model.decide(package.DecisionRequest(state=_state_for(inquiry), questions=questions), {})
+    response = await model.decide(package.DecisionRequest(state=inquiry.state, questions=questions), {})
     return _decision_reply(response)
 
 
@@ -126,7 +124,7 @@ def library_model(candidate: object) -> LibraryModel | None:
 
 
 async def _ask_library(ask: AskPackage, package: str, model: object, request: Request) -> Reply:
-    return await ask(model, import_module(package), inquiry_of(request))
+    return await ask(model, import_module(package), _own_inquiry(request))
 
 
 def decisions_by(function: DecisionFunction, name: str = "") -> FunctionModel:
@@ -143,14 +141,15 @@ def decisions_by(function: DecisionFunction, name: str = "") -> FunctionModel:
 
 
 async def _ask_function(function: Callable[..., Any], request: Request) -> Reply:
-    inquiry = inquiry_of(request)
+    inquiry = _own_inquiry(request)
     questions = system_one_questions(inquiry.questions)
-    return _decision_reply(await call_function(function, _state_for(inquiry), questions))
+    return _decision_reply(await call_function(function, inquiry.state, questions))
 
 
-def _state_for(inquiry: Inquiry) -> dict[str, Any]:
-    """Return a copy of the state for code that may change it, which the next request must not see."""
-    return deepcopy(dict(inquiry.state))
+def _own_inquiry(request: Request) -> Inquiry:
+    """Return the inquiry with a state of its own for code that may change it, unseen by the next request."""
+    inquiry = inquiry_of(request)
+    return replace(inquiry, state=deepcopy(dict(inquiry.state)))
 
 
 def _decision_reply(answer: object, cost: float | None = None) -> Reply:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from groundjudge.errors import ModelError
 from groundjudge.models.failure import model_error
 from groundjudge.models.library import has_methods
 from groundjudge.rubric.model import Model
@@ -52,20 +51,18 @@ def find_model(candidate: object, client: object, options: Mapping[str, Any]) ->
 
         return DecisionModel(candidate, client=client, **options)
     # Refused, not translated: a verdict names its model, and each model should have one name there.
+    message = ""
     for right_form, spelling in OTHER_SPELLINGS.items():
         other_name = spelling.fullmatch(candidate)
         if other_name:
             right_name = f"{right_form}:{other_name[1].strip() or 'MODEL'}"
-            raise _refusal(candidate, f'the model {candidate!r} is called "{right_name}" here')
+            message = f'the model {candidate!r} is called "{right_name}" here'
     chatless = CANNOT_CHAT.fullmatch(candidate)
     if chatless:
         message = (
             f'{candidate!r} is a decision model, which cannot chat: pass "systemone:{chatless[1]}", and set '
             "TYPESAFE_BASE_URL if the endpoint is not TypeSafe's"
         )
-        raise _refusal(candidate, message)
+    if message:
+        raise model_error("unknown_model", message, candidate)
     return None
-
-
-def _refusal(name: str, message: str) -> ModelError:
-    return model_error("unknown_model", message, name)

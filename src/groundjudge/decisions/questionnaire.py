@@ -60,7 +60,7 @@ class Alternative:
     score: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal only to itself, which is quick to find again
 class JudgeQuestion:
     """A question of a judge, and what its answer means.
 
@@ -229,11 +229,10 @@ def _fault_of(question: AskedQuestion, alternatives: list[Alternative], rubric: 
     if len(set(names)) < len(names):
         return "two options have the same value on the scale"
     scale = rubric.scale
-    required_names: list[str] = [*scale.choices] or list(dict.fromkeys(rubric.levels.values()))
-    offered = {alternative.label for alternative in alternatives}
+    required_names = [*scale.choices] or list(dict.fromkeys(rubric.levels.values()))
     if not required_names and len(scale.whole_numbers) <= MAX_OPTIONS:
         required_names = [str(number) for number in scale.whole_numbers]
-        offered = set(names)
+    offered = {*names, *(alternative.label for alternative in alternatives)}
     missing = [name for name in required_names if name not in offered]
     if missing:
         return f"there is no option for {', '.join(missing)}"

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from groundjudge.case.numbered import Sentences
-from groundjudge.decisions.answers import AnswerError, Answers, Probabilities
+from groundjudge.decisions.answers import AnswerError, Answers
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
@@ -41,19 +41,24 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
     _refuse_missing(questionnaire, request, answers, parts, reply)
     rubric = request.rubric
     if questionnaire.questions[0].id == VERDICT:
-        return _verdict_of_one_answer(questionnaire, request, answers[VERDICT] or (), reply)
-    mean: float | None = None
-    whole: float | None = None
-    if questionnaire.whole is not None:
-        probabilities = answers[questionnaire.whole.id] or ()
-        whole = value_of(questionnaire.whole, probabilities, rubric.scale).score
+        value = value_of(questionnaire.questions[0], answers[VERDICT] or (), rubric.scale)
+        reading = Reading(value.expected, label=value.label if rubric.scale.choices else "")
+        fields: dict[str, Any] = {
+            "value": value.value,
+            "label": value.label or None,
+            "reason": reason_of(value.shares),
+            "expected": value.expected,
+            "distribution": value.distribution,
+            "confidence": value.confidence,
+        }
+    else:
+        mean, whole = _mean_and_whole(questionnaire, request, answers, readings)
+        reading = Reading(mean, parts=tuple(readings), whole=whole)
+        confidences = [part.confidence for part in parts if part.confidence is not None]
+        fields = {"value": mean, "reason": reason_of(""), "confidence": min(confidences, default=None)}
         claims = [part.score for part in parts if part.score is not None]
         if claims and whole is not None and contradict(claims, whole):
             warnings.append(SHARE_MISMATCH)
-    elif questionnaire.sentence is not None:
-        values = [part.value for part in readings if part.value is not None]
-        mean = fmean(values) if values else None
-    reading = Reading(mean, parts=tuple(readings), whole=whole)
     score = rubric.format.score(reading, rubric.scale)
     return rubric.make_verdict(
         reply,
@@ -62,36 +67,22 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
         tuple(parts),
         request.sentences,
         scores={} if score is None else rubric.format.scores(reading, rubric.scale),
-        value=mean,
-        reason=reason_of(""),
         warnings=(*dict.fromkeys(warnings), *rubric.warnings_on(request.case)),
-        confidence=min((part.confidence for part in parts if part.confidence is not None), default=None),
+        **fields,
     )
 
 
-def _verdict_of_one_answer(
-    questionnaire: Questionnaire, request: Request, probabilities: Probabilities, reply: Reply
-) -> Verdict:
-    """Make the verdict of a judge with a single question, whose answer is the verdict."""
-    rubric = request.rubric
-    value = value_of(questionnaire.questions[0], probabilities, rubric.scale)
-    label = value.label if rubric.scale.choices else ""
-    score: float | None = None
-    if value.expected is not None:
-        score = rubric.format.score(Reading(value.expected, label=label), rubric.scale)
-    return rubric.make_verdict(
-        reply,
-        request.case,
-        score,
-        (),
-        value=value.value,
-        label=value.label or None,
-        reason=reason_of(value.shares),
-        warnings=rubric.warnings_on(request.case),
-        expected=value.expected,
-        distribution=value.distribution,
-        confidence=value.confidence,
-    )
+def _mean_and_whole(
+    questionnaire: Questionnaire, request: Request, answers: Answers, readings: Sequence[PartReading]
+) -> tuple[float | None, float | None]:
+    """Return the mean of sentences and the answer about all of them, where the judge has one of these."""
+    if questionnaire.whole is not None:
+        probabilities = answers[questionnaire.whole.id] or ()
+        return None, value_of(questionnaire.whole, probabilities, request.rubric.scale).score
+    values = [part.value for part in readings if part.value is not None]
+    if questionnaire.sentence is not None and values:
+        return fmean(values), None
+    return None, None
 
 
 def read_parts(

@@ -107,16 +107,16 @@ def _plain_value(value: Any, prompt_input: Input) -> Any:  # noqa: ANN401  any f
         value = text_of(value, "assistant")
     if isinstance(value, str):
         return without_control_tokens(value)
-    return [_message(entry) if isinstance(entry, Message) else _harmless(entry, 1) for entry in value]
+    return [_harmless(_message(entry) if isinstance(entry, Message) else entry, 1) for entry in value]
 
 
 def _message(message: Message) -> dict[str, Any]:
     """Return a message as JSON data: `{"role": "user", "content": "..."}`."""
-    data: dict[str, Any] = {"role": _harmless(message.role, 1), "content": _harmless(message.content, 1)}
+    data: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.name:
-        data["name"] = _harmless(message.name, 1)
+        data["name"] = message.name
     if message.tool_calls:
-        data["tool_calls"] = [_harmless(dict(call), 1) for call in message.tool_calls]
+        data["tool_calls"] = [dict(call) for call in message.tool_calls]
     return data
 
 
