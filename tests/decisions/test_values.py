@@ -139,7 +139,7 @@ def test_statement_groundedness_has_the_expected_value_of_each_sentence() -> Non
     assert part.value == pytest.approx((0.3 * 8.5 + 0.3 * 10) / 0.6)
     assert part.label is None
     assert part.distribution == {"no_claim": 0.4, "8.5": 0.3, "10": 0.3}
-    assert part.reason == "no_claim 40%, 8.5: 30%, 10: 30%"
+    assert part.reason == "no_claim: 40%, 8.5: 30%, 10: 30%"
     assert [quote.quote for quote in part.evidence] == ["It opens at nine."]
     assert (part.number, part.start, part.end, part.evidence[0].number) == (1, 0, 17, 1)
     assert (verdict.value, verdict.weakest) == (None, None)

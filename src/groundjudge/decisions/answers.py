@@ -57,13 +57,12 @@ class AnswerError(ReplyError):
     questions: tuple[Question, ...] = ()
 
 
-def reply_with(text: str, response: Mapping[str, Any], cost: float | None = None) -> Reply:
+def reply_with(text: str, response: Mapping[str, Any]) -> Reply:
     """Make a reply with the tokens and the name of the model that a response states beside its answers.
 
     Args:
         text: the response as JSON.
         response: the response of an endpoint, or of a library, where they have other names.
-        cost: what the call cost.
     """
     usage = fields_of(response.get("usage")) or {}
     of_input = fields_of(usage.get("input_tokens_details")) or {}
@@ -78,7 +77,6 @@ def reply_with(text: str, response: Mapping[str, Any], cost: float | None = None
             reasoning=of_output.get("reasoning_tokens"),
         ),
         model=name if isinstance(name, str) else None,
-        cost=cost,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -105,18 +105,3 @@ class Questions(Frozen):
 
     rules: Annotated[str, Field(max_length=MAX_RULES), AfterValidator(_check_references)] = ""
     ask: tuple[AskedQuestion, ...]
-
-
-class _Block(Frozen):
-    """The block under its key, which errors name."""
-
-    questions: Questions
-
-
-def read_questions(block: Mapping[str, Any]) -> Questions:
-    """Read the block of a prompt file.
-
-    Raises:
-        ValidationError: it is not valid; the places in it begin with "questions".
-    """
-    return _Block.model_validate({"questions": block}).questions

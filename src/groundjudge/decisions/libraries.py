@@ -86,7 +86,7 @@ async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  #
     for question_type, answers_of_type in (("choice", answers.choices), ("score", answers.scores)):
         for question_id, answer in answers_of_type.items():
             answers_by_id[question_id] = {"type": question_type, "probabilities": answer.probabilities}
-    return _decision_reply(answers_by_id, cost if isinstance(cost, int | float) else None)
+    return replace(_decision_reply(answers_by_id), cost=cost if isinstance(cost, int | float) else None)
 
 
 async def _ask_pydantic_ai(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
@@ -152,13 +152,12 @@ def _own_inquiry(request: Request) -> Inquiry:
     return replace(inquiry, state=deepcopy(dict(inquiry.state)))
 
 
-def _decision_reply(answer: object, cost: float | None = None) -> Reply:
+def _decision_reply(answer: object) -> Reply:
     """Return what a library or a function answered as JSON, `{"answers": {...}}`, which a rubric checks.
 
     Args:
         answer: a Reply, the JSON as a string, the answers by the ids of their questions, or an endpoint's
             whole response, with `answers`; as mappings or as objects.
-        cost: what the call cost.
 
     Raises:
         TypeError: it is none of these.
@@ -166,7 +165,7 @@ def _decision_reply(answer: object, cost: float | None = None) -> Reply:
     if isinstance(answer, Reply):
         return answer
     if isinstance(answer, str):
-        return Reply(answer, cost=cost)
+        return Reply(answer)
     response = fields_of(answer)
     if response is None:
         message = f"a decision model's answer must be a mapping of answers, not {type(answer).__name__}"
@@ -174,4 +173,4 @@ def _decision_reply(answer: object, cost: float | None = None) -> Reply:
     # A function may return the answers alone.
     if not is_mapping(response.get("answers")) and not is_list(response.get("answers")):
         response = {"answers": response}
-    return reply_with(as_json({"answers": response["answers"]}), response, cost)
+    return reply_with(as_json({"answers": response["answers"]}), response)

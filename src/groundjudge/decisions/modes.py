@@ -67,9 +67,14 @@ def judge_by_mode(
     # A copy of a metric is made from the metric's judge, which already fits its mode.
     if mode == "hybrid" and isinstance(judge, Cascade):
         return as_judge(judge, **options)
+    if mode == "system_one" and model is not None:
+        if system_one_model is not None:
+            raise _mode_error("system_one_model", "system_one asks one model: pass `model` or this, not both")
+        system_one_model = model
     decision_model: ModelLike | None = None  # that of the judge
     if not isinstance(judge, Judge) or _writes_text(judge):
-        decision_model = _decision_model(system_one_model, model, mode)
+        default_model = os.environ.get("TYPESAFE_DEFAULT_MODEL") or "jev-latest"
+        decision_model = _name_in_full(system_one_model or default_model)
     decision_judge = as_judge(judge, decision_model, **options)
     if any(rubric.way.writes_text for rubric in decision_judge.rubrics):
         fault = f"{mode} needs a decision model, but {decision_judge.model_name} answers with text"
@@ -93,18 +98,11 @@ def _writes_text(judge: AnyJudge) -> bool:
     return all(rubric.way.writes_text for rubric in judge.rubrics)
 
 
-def _decision_model(system_one_model: ModelLike | None, model: ModelLike | None, mode: str) -> ModelLike:
-    """Return the decision model: the one passed as such, or `model` with system_one, or TypeSafe's."""
-    if mode == "system_one" and model is not None:
-        if system_one_model is not None:
-            raise _mode_error("system_one_model", "system_one asks one model: pass `model` or this, not both")
-        return model
-    if system_one_model is None:
-        system_one_model = os.environ.get("TYPESAFE_DEFAULT_MODEL") or "jev-latest"
-    # DeepEval's users name TypeSafe's models without a prefix.
-    if isinstance(system_one_model, str) and ":" not in system_one_model:
-        return f"systemone:{system_one_model}"
-    return system_one_model
+def _name_in_full(model: ModelLike) -> ModelLike:
+    """Return a decision model; DeepEval's users name TypeSafe's models without a prefix."""
+    if isinstance(model, str) and ":" not in model:
+        return f"systemone:{model}"
+    return model
 
 
 def _mode_error(subject: str, fault: str) -> PromptError:

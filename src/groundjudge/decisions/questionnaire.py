@@ -19,7 +19,6 @@ from groundjudge.decisions.block import (
     AskedQuestion,
     EvidenceQuestion,
     Questions,
-    read_questions,
 )
 from groundjudge.decisions.evidence import MAX_OFFERED, SourceIndex
 from groundjudge.decisions.question import Option, Question
@@ -130,9 +129,9 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
         questions = Questions.model_construct(rules="", ask=(_derive(rubric, ids),))
     else:
         try:
-            questions = read_questions(block)
+            questions = Questions.model_validate(block)
         except ValidationError as error:
-            raise _error(prompt, first_fault(error)) from error
+            raise _error(prompt, f"questions.{first_fault(error)}") from error
     found_ids = [question.id for question in questions.ask]
     # Sorted, so that an id that occurs twice is noticed too.
     if sorted(found_ids) != sorted(ids):
@@ -185,7 +184,7 @@ def _find_alternative(
     """Find an option on the scale: one of its labels or numbers, or a level; None if it is not there."""
     scale = rubric.scale
     if is_sentence and fold_label(name) == fold_label(NO_CLAIM):
-        return Alternative(NO_CLAIM, None, NO_CLAIM, description, None)
+        return Alternative(NO_CLAIM, None, "", description, None)
     if scale.choices:
         choice = scale.find_choice(name)
         if choice is None:

@@ -11,7 +11,7 @@ from groundjudge.decisions.answers import AnswerError, Answers
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
-from groundjudge.decisions.questionnaire import NO_CLAIM, VERDICT, Questionnaire
+from groundjudge.decisions.questionnaire import VERDICT, Questionnaire
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.numbered import SHARE_MISMATCH, contradict
@@ -152,15 +152,11 @@ def _make_part(
     **fields: Any,  # noqa: ANN401  those of a part
 ) -> Part:
     """Make the part of a sentence, or of a score such as "recall", from its answer."""
-    label: str | None = value.label
-    # As in a text model's reply, a sentence that claims nothing has neither a value nor a label.
-    if not value.label or value.label == NO_CLAIM:
-        label = None
     return Part(
         name=name,
         value=value.value,
         score=value.score,
-        label=label,
+        label=value.label or None,
         reason=reason,
         distribution=value.distribution,
         confidence=value.confidence,

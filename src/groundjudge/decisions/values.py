@@ -68,24 +68,19 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
             scored.append((alternative, share))
             n_scored += share
             total += share * alternative.value
-    confidence = confidence_of(probabilities)
-    described = describe_shares(shares)
+    expected: float | None = None
+    score: float | None = None
     if round(n_scored, DIGITS) < 1 / 2:
-        likeliest = max(unscored, key=itemgetter(1))[0]
-        return AnswerValue(
-            likeliest.value, likeliest.label, None, None, None, distribution, confidence, described
-        )
-    expected = round(total / n_scored, DIGITS)
-    median = _lower_median(scored, n_scored)
+        chosen = max(unscored, key=itemgetter(1))[0]
+        value = chosen.value
+    else:
+        expected = round(total / n_scored, DIGITS)
+        score = scale.score(expected)
+        chosen = _lower_median(scored, n_scored)
+        value = chosen.value if scale.choices or scale.integer else expected
+    confidence = confidence_of(probabilities)
     return AnswerValue(
-        median.value if scale.choices or scale.integer else expected,
-        median.label,
-        median.score,
-        expected,
-        scale.score(expected),
-        distribution,
-        confidence,
-        described,
+        value, chosen.label, chosen.score, expected, score, distribution, confidence, describe_shares(shares)
     )
 
 
