@@ -9,7 +9,7 @@ from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.answers import Probabilities
 from groundjudge.decisions.question import Question
 from groundjudge.rubric.parts import evidence_of
-from groundjudge.text.words import Word, words
+from groundjudge.text.words import words
 from groundjudge.verdict import Evidence
 
 MAX_OFFERED = 60
@@ -42,8 +42,14 @@ class SourceIndex:
         They are those that share most with it, numbers and names first; if few do, their neighbours are
         added, the nearest first. Without any that do, the first ones are offered.
         """
-        # By word, so that one that occurs twice counts once.
-        weights = {word.key: _weight_of(word, number) for number, word in enumerate(words(sentence))}
+        weights: dict[str, int] = {}  # by word, so that one that occurs twice counts once
+        for place, word in enumerate(words(sentence)):
+            # The first word of a sentence is capitalised, too, which means little there.
+            is_name = word.text[0].isupper() and place > 0
+            if is_name or any(map(str.isdigit, word.text)):
+                weights[word.key] = SPECIAL_WEIGHT
+            elif word.kind == "content":
+                weights[word.key] = 1
         shared: defaultdict[int, int] = defaultdict(int)
         for key, weight in weights.items():
             for index in self._indices_of_words.get(key, ()):
@@ -58,15 +64,6 @@ class SourceIndex:
                         offered[index] = None
             distance += 1
         return sorted([*offered][:MAX_OFFERED])
-
-
-def _weight_of(word: Word, place: int) -> int:
-    """Return how much a shared word counts; a number or a name counts more than all others together."""
-    # The first word of a sentence is capitalised, too, which means little there.
-    is_name = word.text[0].isupper() and place > 0
-    if is_name or any(map(str.isdigit, word.text)):
-        return SPECIAL_WEIGHT
-    return 1 if word.kind == "content" else 0
 
 
 def find_evidence(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -136,36 +137,24 @@ def write_json(data: object) -> bytes:
         return to_json(data, inf_nan_mode="null")
 
 
-RESPONSE = "the answers of a decision model"
 WHOLE = ("/decisions", "/systemone")
 """Endings of complete URLs. Some gateways, such as OpenRouter, have one form under the name of the other."""
 
+_api = partial(Api, response="the answers of a decision model", whole=WHOLE, call=_call, write=write_json)
+
 FORMS: Mapping[str, Form] = {
     "decisions": Form(
-        Api(
-            response=RESPONSE,
-            path="decisions",
-            whole=WHOLE,
-            variables="OPENAI",
-            provider="OpenAI",
-            default_url=OPENAI,
-            call=_call,
-            write=write_json,
-        ),
+        _api(path="decisions", variables="OPENAI", provider="OpenAI", default_url=OPENAI),
         _openai_body,
         most_questions=400,
         is_openai=True,
     ),
     "systemone": Form(
-        Api(
-            response=RESPONSE,
+        _api(
             path="v1/systemone",
-            whole=WHOLE,
             variables="TYPESAFE",
             provider="TypeSafe",
             default_url="https://api.typesafe.ai",
-            call=_call,
-            write=write_json,
             has_openai_headers=False,
         ),
         _system_one_body,

@@ -43,11 +43,12 @@ def _make_questions(
     """Make the questions of a library, with its classes and their arguments for the options."""
     questions: dict[str, Any] = {}
     for question_id, question in system_one_questions(inquiry.questions).items():
-        instructions, criteria = question["instructions"], question["criteria"]
+        make, name = score, score_levels
         if question["type"] == "choice":
-            questions[question_id] = choice(instructions=instructions, **{choice_options: criteria})
-        else:
-            questions[question_id] = score(instructions=instructions, **{score_levels: criteria})
+            make, name = choice, choice_options
+        questions[question_id] = make(
+            **{"instructions": question["instructions"], name: question["criteria"]}
+        )
     return questions
 
 

@@ -73,8 +73,7 @@ def judge_by_mode(
         system_one_model = model
     decision_model: ModelLike | None = None  # that of the judge
     if not isinstance(judge, Judge) or _writes_text(judge):
-        default_model = os.environ.get("TYPESAFE_DEFAULT_MODEL") or "jev-latest"
-        decision_model = _name_in_full(system_one_model or default_model)
+        decision_model = _decision_model(system_one_model)
     decision_judge = as_judge(judge, decision_model, **options)
     if any(rubric.way.writes_text for rubric in decision_judge.rubrics):
         fault = f"{mode} needs a decision model, but {decision_judge.model_name} answers with text"
@@ -98,11 +97,14 @@ def _writes_text(judge: AnyJudge) -> bool:
     return all(rubric.way.writes_text for rubric in judge.rubrics)
 
 
-def _name_in_full(model: ModelLike) -> ModelLike:
-    """Return a decision model; DeepEval's users name TypeSafe's models without a prefix."""
-    if isinstance(model, str) and ":" not in model:
-        return f"systemone:{model}"
-    return model
+def _decision_model(passed: ModelLike | None) -> ModelLike:
+    """Return the decision model that was passed, or TypeSafe's."""
+    if passed is None:
+        passed = os.environ.get("TYPESAFE_DEFAULT_MODEL") or "jev-latest"
+    # DeepEval's users name TypeSafe's models without a prefix.
+    if isinstance(passed, str) and ":" not in passed:
+        return f"systemone:{passed}"
+    return passed
 
 
 def _mode_error(subject: str, fault: str) -> PromptError:

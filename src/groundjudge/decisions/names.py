@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groundjudge.models.failure import model_error
@@ -14,16 +13,15 @@ from groundjudge.text.patterns import LazyPattern, compile_when_used
 FORMS = ("decisions", "systemone")
 """The prefixes of decision models' names, by the form of their endpoint, OpenAI's or System One's."""
 
-OTHER_SPELLINGS: Mapping[str, LazyPattern] = {
-    "decisions": compile_when_used(r"(?:langchain:)?(?:openai[-_:/]+)?decisions?[:/]+(.*)", re.IGNORECASE),
-    "systemone": compile_when_used(
-        r"(?:langchain:)?(?:openai[-_:/]+)?(?:system[-_]?one|typesafe)(?::/?|/(?!jev-))(.*)", re.IGNORECASE
-    ),
-}
-"""What other tools call decision models, by the prefix of their names here."""
+ELSEWHERE = r"(?i)(?:langchain:)?(?:openai[-_:/]+)?"
 
-CANNOT_CHAT = compile_when_used(r"(?:openai:)?((?:typesafe/)?jev-.+|.+-decisions(?:-\d{8})?)", re.IGNORECASE)
-"""Decision models by their own names: TypeSafe's, also at a gateway, and OpenRouter's names for OpenAI's."""
+OTHER_NAMES: Sequence[tuple[str, LazyPattern]] = (
+    ("decisions", compile_when_used(ELSEWHERE + r"decisions?[:/]+(.*)")),
+    ("systemone", compile_when_used(ELSEWHERE + r"(?:system[-_]?one|typesafe)(?::/?|/(?!jev-))(.*)")),
+    # By their own names: TypeSafe's, also at a gateway, and OpenRouter's for OpenAI's.
+    ("systemone", compile_when_used(r"(?i)(?:openai:)?((?:typesafe/)?jev-.+|.+-decisions(?:-\d{8})?)")),
+)
+"""What decision models are called elsewhere, after the prefixes of their names here."""
 
 
 def find_model(candidate: object, client: object, options: Mapping[str, Any]) -> Model | None:
@@ -51,18 +49,10 @@ def find_model(candidate: object, client: object, options: Mapping[str, Any]) ->
 
         return DecisionModel(candidate, client=client, **options)
     # Refused, not translated: a verdict names its model, and each model should have one name there.
-    message = ""
-    for right_form, spelling in OTHER_SPELLINGS.items():
+    for form, spelling in OTHER_NAMES:
         other_name = spelling.fullmatch(candidate)
         if other_name:
-            right_name = f"{right_form}:{other_name[1].strip() or 'MODEL'}"
-            message = f'the model {candidate!r} is called "{right_name}" here'
-    chatless = CANNOT_CHAT.fullmatch(candidate)
-    if chatless:
-        message = (
-            f'{candidate!r} is a decision model, which cannot chat: pass "systemone:{chatless[1]}", and set '
-            "TYPESAFE_BASE_URL if the endpoint is not TypeSafe's"
-        )
-    if message:
-        raise model_error("unknown_model", message, candidate)
+            right_name = f"{form}:{other_name[1].strip() or 'MODEL'}"
+            message = f'{candidate!r} is a decision model, which is called "{right_name}" here'
+            raise model_error("unknown_model", message, candidate)
     return None

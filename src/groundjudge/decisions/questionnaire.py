@@ -285,11 +285,11 @@ def _body_of(prompt: Prompt) -> str:
     names = {prompt_input.name: name for name, prompt_input in inputs_by_name(prompt.inputs).items()}
     texts: list[str] = []
     for _, pieces in prompt.sections:
-        words = list(pieces)
-        # Every second piece is the name of a placeholder.
-        for index in range(1, len(words), 2):
-            words[index] = f"`{names[words[index]]}`"
-        texts.append("".join(words))
+        text = ""
+        for index, piece in enumerate(pieces):
+            # Every second piece is the name of a placeholder.
+            text += f"`{names[piece]}`" if index % 2 else piece
+        texts.append(text)
     return "\n\n".join(texts)
 
 

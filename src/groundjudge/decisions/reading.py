@@ -38,7 +38,13 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
             evidence may be missing: the score does not depend on it.
     """
     parts, readings, warnings = read_parts(questionnaire, request, answers)
-    _refuse_missing(questionnaire, request, answers, parts, reply)
+    missing: list[Question] = []
+    for question in inquiry_of(request).questions:
+        is_about_evidence = questionnaire.sentence is not None and question.id.startswith("e")
+        if answers.get(question.id) is None and not is_about_evidence:
+            missing.append(question)
+    if missing:
+        raise _missing_error(missing, answers, parts, reply)
     rubric = request.rubric
     if questionnaire.questions[0].id == VERDICT:
         value = value_of(questionnaire.questions[0], answers[VERDICT] or (), rubric.scale)
@@ -164,27 +170,16 @@ def _make_part(
     )
 
 
-def _refuse_missing(
-    questionnaire: Questionnaire, request: Request, answers: Answers, parts: Sequence[Part], reply: Reply
-) -> None:
-    """Refuse answers of which one is missing that the score needs.
-
-    Raises:
-        AnswerError: `missing_answer`, or `refused` if the model declined all that are missing.
-    """
-    missing: list[Question] = []
-    for question in inquiry_of(request).questions:
-        is_about_evidence = questionnaire.sentence is not None and question.id.startswith("e")
-        if answers.get(question.id) is None and not is_about_evidence:
-            missing.append(question)
-    if not missing:
-        return
+def _missing_error(
+    missing: Sequence[Question], answers: Answers, parts: Sequence[Part], reply: Reply
+) -> AnswerError:
+    """Make the error: `missing_answer`, or `refused` if the model declined to answer all that are missing."""
     names = ", ".join(question.id for question in missing)
     # One that is only missing may come when it is asked again, so it decides the code.
+    code, fault = "missing_answer", "there is no answer to"
     if all(question.id in answers for question in missing):
-        error = AnswerError("refused", reply.text, f"the model declined to answer {names}")
-    else:
-        error = AnswerError("missing_answer", reply.text, f"there is no answer to {names}")
+        code, fault = "refused", "the model declined to answer"
+    error = AnswerError(code, reply.text, f"{fault} {names}")
     error.parts = tuple(parts)
     error.questions = tuple(missing)
-    raise error
+    return error
