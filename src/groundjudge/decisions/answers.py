@@ -157,10 +157,8 @@ def _answers_by_id(content: object) -> Mapping[str, Any]:
     by_id: dict[str, Any] = {}
     for answer in answers:
         id_ = answer.get("name") if is_mapping(answer) else None
-        if not isinstance(id_, str):
-            _refuse("an answer has no name")
-        if id_ in by_id:
-            _refuse(f"there are two answers to {id_!r}")
+        if not isinstance(id_, str) or id_ in by_id:
+            _refuse("an answer has no name, or the same as another one")
         by_id[id_] = answer
     return by_id
 

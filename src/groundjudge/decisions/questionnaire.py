@@ -78,10 +78,10 @@ class JudgeQuestion:
     evidence: EvidenceQuestion | None = None
 
     @property
-    def best_value(self) -> float | None:
+    def best_value(self) -> float:
         """The value of the alternative with the best score."""
         scored = [alternative for alternative in self.alternatives if alternative.score is not None]
-        return max(scored, key=lambda alternative: alternative.score or 0.0).value
+        return max(scored, key=lambda alternative: alternative.score or 0.0).value or 0.0
 
 
 @dataclass(frozen=True)

@@ -140,12 +140,8 @@ def _highest_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None
     It is .95, not 1, if the best option of a question is 95 on a scale up to 100.
     """
     questions = questionnaire.questions
-    parts: tuple[PartReading, ...] = ()
-    if rubric.format.part_names or rubric.format.parts_are_sentences:
-        parts = tuple(PartReading(question.id, question.best_value) for question in questions)
+    if rubric.passes == "weakest":
+        return min(rubric.scale.score(question.best_value) for question in questions)
+    parts = tuple(PartReading(question.id, question.best_value) for question in questions)
     whole = None if questionnaire.whole is None else 1.0
-    best = rubric.format.score(Reading(questions[0].best_value, parts=parts, whole=whole), rubric.scale)
-    scores = [rubric.scale.score(part.value) for part in parts if part.value is not None]
-    if best is not None and rubric.passes == "weakest" and scores:
-        return min(scores)
-    return best
+    return rubric.format.score(Reading(questions[0].best_value, parts=parts, whole=whole), rubric.scale)

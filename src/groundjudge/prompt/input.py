@@ -68,18 +68,24 @@ class Input(Frozen):
             return Block(self.name, _number_lines([span.text for span in sentences.response], 1))
         return Block(self.name, without_control_tokens(self._text(value)))
 
-    def _text(self, value: Any) -> str:  # noqa: ANN401  any field's value
-        """Return the value of a field as text; lists and messages as JSON."""
-        if value is None or value == ():
-            return "[]" if self.type == "list" else ""  # a prompt that mentions a list shows an empty one
+    def shown(self, value: Any) -> str | list[Any]:  # noqa: ANN401  any field's value
+        """Return the value of a field as it is shown: a text, or the entries of a list as JSON data."""
         if self.type == "text" and self.field == "query":
             value = text_of(value, "user")
         elif self.type == "text" and self.field == "response":
             value = text_of(value, "assistant")
         if isinstance(value, str):
             return value
-        entries = [_message_data(entry) if isinstance(entry, Message) else entry for entry in value]
-        return json.dumps(entries, ensure_ascii=False)
+        return [_message_data(entry) if isinstance(entry, Message) else entry for entry in value]
+
+    def _text(self, value: Any) -> str:  # noqa: ANN401  any field's value
+        """Return the value of a field as text; lists and messages as JSON."""
+        if value is None or value == ():
+            return "[]" if self.type == "list" else ""  # a prompt that mentions a list shows an empty one
+        shown = self.shown(value)
+        if isinstance(shown, str):
+            return shown
+        return json.dumps(shown, ensure_ascii=False)
 
 
 def _number_lines(texts: Sequence[str], first: int) -> str:
