@@ -73,30 +73,32 @@ def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
     messages = [{"role": "developer", "content": rules}, {"role": "user", "content": parts}]
 
     questions: list[dict[str, Any]] = []
-    written: tuple[Option, ...] = ()
-    options: list[dict[str, str]] = []
+    last_options: tuple[Option, ...] = ()
+    entries: list[dict[str, str]] = []
     for question in inquiry.questions:
-        is_choice = question.type == "choice"
+        options_name, key_name = "levels", "label"
+        if question.type == "choice":
+            options_name, key_name = "choices", "value"
         # Evidence questions share their options, one for each sentence of the source.
-        if question.options is not written:
-            written = question.options
-            options = _openai_options(written, "value" if is_choice else "label")
+        if question.options is not last_options:
+            last_options = question.options
+            entries = _openai_options(last_options, key_name)
         questions.append(
             {
                 "type": question.type,
                 "name": question.id,
                 "instructions": question.instructions,
-                "choices" if is_choice else "levels": options,
+                options_name: entries,
             }
         )
     return {"model": model, "input": messages, "questions": questions}
 
 
-def _openai_options(options: Iterable[Option], name_of_key: str) -> list[dict[str, str]]:
+def _openai_options(options: Iterable[Option], key_name: str) -> list[dict[str, str]]:
     """Return the options of a question in OpenAI's form: `[{"value": "A", "description": "..."}]`."""
     entries: list[dict[str, str]] = []
     for key, description in options:
-        entry = {name_of_key: key}
+        entry = {key_name: key}
         if description:
             entry["description"] = description
         entries.append(entry)
@@ -105,9 +107,9 @@ def _openai_options(options: Iterable[Option], name_of_key: str) -> list[dict[st
 
 def _is_documents(value: object) -> bool:
     """Whether a field of the state is a list of documents, which are recognised by their sentences."""
-    return (
-        is_list(value) and bool(value) and all(is_mapping(entry) and "sentences" in entry for entry in value)
-    )
+    if not is_list(value) or not value:
+        return False
+    return all(is_mapping(entry) and "sentences" in entry for entry in value)
 
 
 def _system_one_body(model: str, inquiry: Inquiry) -> dict[str, Any]:

@@ -54,8 +54,7 @@ def _make_questions(
 
 async def _ask_langchain(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
     questions = _make_questions(inquiry, package.Choice, package.Score)
-    response = await _invoke(model, {"state": inquiry.state, "questions": questions})
-    return _decision_reply(response)
+    return await _invoke(model, {"state": inquiry.state, "questions": questions})
 
 
 async def _ask_openai_decisions(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
@@ -66,12 +65,11 @@ async def _ask_openai_decisions(model: Any, package: Any, inquiry: Inquiry) -> R
         return package.Score(instructions=instructions, levels=named_levels)
 
     questions = _make_questions(inquiry, package.Choice, score, "choices", "levels")
-    response = await _invoke(model, {"input": inquiry.state, "questions": questions})
-    return _decision_reply(response)
+    return await _invoke(model, {"input": inquiry.state, "questions": questions})
 
 
-async def _invoke(model: Any, argument: object) -> object:  # noqa: ANN401  a runnable
-    return await call_library(model.ainvoke, model.invoke, argument, UNSTREAMED)
+async def _invoke(model: Any, argument: object) -> Reply:  # noqa: ANN401  a runnable
+    return _decision_reply(await call_library(model.ainvoke, model.invoke, argument, UNSTREAMED))
 
 
 async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401

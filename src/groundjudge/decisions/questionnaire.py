@@ -35,9 +35,6 @@ about each."""
 
 LETTERS = "ABCDEFGHIJ"
 
-NO_SENTENCE = "0"
-"""The key of the option that no sentence of the source supports a sentence of the response."""
-
 
 @dataclass(frozen=True)
 class Alternative:
@@ -123,29 +120,29 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
     prompt = rubric.prompt
     if any(prompt_input.name == RULES for prompt_input in rubric.inputs):
         raise _error(prompt, f"inputs: {RULES!r} is reserved for the rules: give the input another name")
-    ids = _ids_of(rubric)
+    expected_ids = _expected_ids(rubric)
     block = prompt.front_matter.questions
     if block is None:
-        questions = Questions.model_construct(rules="", ask=(_derive(rubric, ids),))
+        questions = Questions.model_construct(rules="", ask=(_derive(rubric, expected_ids),))
     else:
         try:
             questions = Questions.model_validate(block)
         except ValidationError as error:
             raise _error(prompt, f"questions.{first_fault(error)}") from error
-    found_ids = [question.id for question in questions.ask]
+    ids = [question.id for question in questions.ask]
     # Sorted, so that an id that occurs twice is noticed too.
-    if sorted(found_ids) != sorted(ids):
-        found = ", ".join(found_ids) or "none"
-        raise _error(prompt, f"questions.ask: the ids must be {', '.join(ids)}, not {found}")
-    by_id = {question.id: _judge_question(question, rubric) for question in questions.ask}
-    return Questionnaire(questions.rules, tuple(by_id[id_] for id_ in ids))
+    if sorted(ids) != sorted(expected_ids):
+        expected = ", ".join(expected_ids)
+        raise _error(prompt, f"questions.ask: the ids must be {expected}, not {', '.join(ids) or 'none'}")
+    asked_questions = sorted(questions.ask, key=lambda question: expected_ids.index(question.id))
+    return Questionnaire(questions.rules, tuple(_judge_question(asked, rubric) for asked in asked_questions))
 
 
 def _error(prompt: Prompt, fault: str, code: str = "bad_questions") -> PromptError:
     return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
 
 
-def _ids_of(rubric: Rubric) -> list[str]:
+def _expected_ids(rubric: Rubric) -> list[str]:
     """Return the ids of the questions that a judge needs."""
     if rubric.format.numbers_sentences:
         return [SENTENCE, WHOLE]
@@ -200,8 +197,9 @@ def _find_alternative(
     if number is None or not scale.holds(number) or (scale.integer and number % 1):
         return None
     label = label_of(number, rubric.levels) or ""
+    name = label if is_range else write_number(number)
     score = None if number in rubric.not_applicable else scale.score(number)
-    return Alternative(label if is_range else write_number(number), number, label, description, score)
+    return Alternative(name, number, label, description, score)
 
 
 def _value_of_level(text: str, rubric: Rubric) -> float | None:
@@ -217,7 +215,8 @@ def _value_of_level(text: str, rubric: Rubric) -> float | None:
             if not scale.integer:
                 return (lowest + highest) / 2
             numbers = [number for number in scale.whole_numbers if label_of(number, rubric.levels) == label]
-            return float(numbers[0]) if len(numbers) == 1 else None
+            if len(numbers) == 1:
+                return float(numbers[0])
         lowest = highest
     return None
 
@@ -231,8 +230,8 @@ def _fault_of(question: AskedQuestion, alternatives: list[Alternative], rubric: 
     required_names = [*scale.choices] or list(dict.fromkeys(rubric.levels.values()))
     if not required_names and len(scale.whole_numbers) <= MAX_OPTIONS:
         required_names = [str(number) for number in scale.whole_numbers]
-    offered = {*names, *(alternative.label for alternative in alternatives)}
-    missing = [name for name in required_names if name not in offered]
+    labels = [alternative.label for alternative in alternatives]
+    missing = [name for name in required_names if name not in labels + names]
     if missing:
         return f"there is no option for {', '.join(missing)}"
     scores = [alternative.score for alternative in alternatives if alternative.score is not None]
@@ -252,10 +251,10 @@ def _derive(rubric: Rubric, ids: list[str]) -> AskedQuestion:
     Raises:
         PromptError: `no_questions`: it has parts, or its values have no labels.
     """
-    wants = "add `questions:` to the front matter, with a question for each of"
-    wanted = f"{wants} {', '.join(f'`{id_}`' for id_ in ids)}"
+    names = ", ".join(f"`{id_}`" for id_ in ids)
+    remedy = f"add `questions:` to the front matter, with a question for each of {names}"
     if ids != [VERDICT]:
-        raise _error(rubric.prompt, f"its replies have parts: {wanted}", "no_questions")
+        raise _error(rubric.prompt, f"its replies have parts: {remedy}", "no_questions")
     scale = rubric.scale
     options = {choice: choice for choice in scale.choices}
     for number in sorted(scale.whole_numbers, key=scale.score):
@@ -266,7 +265,7 @@ def _derive(rubric: Rubric, ids: list[str]) -> AskedQuestion:
     n_values = len(scale.choices) or len(scale.whole_numbers)
     if not 0 < n_labels == len(options) == n_values <= MAX_OPTIONS:
         few = f"at most {MAX_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
-        fault = f"it has no questions for a decision model, and they can be made only from {few}: {wanted}"
+        fault = f"it has no questions for a decision model, and they can be made only from {few}: {remedy}"
         raise _error(rubric.prompt, fault, "no_questions")
     # Levels are ordered, and "not applicable" has no place among them: then the options are a choice.
     is_choice = scale.choices or rubric.not_applicable
@@ -302,14 +301,15 @@ def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[
     questions = [make_question(sentence_question, number) for number in range(1, len(sentences.response) + 1)]
     evidence = sentence_question.evidence
     if evidence is not None and sentences.source:
-        none = Option(NO_SENTENCE, evidence.none)
+        none = Option("0", evidence.none)
         # The numbers are enough: descriptions would be most of what is sent.
         choices = [Option(str(number), None) for number in range(1, len(sentences.source) + 1)]
         options = (none, *choices)
         index = SourceIndex(sentences.source) if len(choices) > MAX_OFFERED else None
         for number, sentence in enumerate(sentences.response, 1):
             if index is not None:
-                options = (none, *[choices[place] for place in index.offered_for(sentence.text)])
+                likeliest = [choices[place] for place in index.offered_for(sentence.text)]
+                options = (none, *likeliest)
             instructions = evidence.instructions.replace(NUMBER, str(number))
             questions.append(Question(f"e{number}", "choice", instructions, options))
     if questionnaire.whole is not None:

@@ -11,7 +11,7 @@ from groundjudge.decisions.answers import AnswerError, Answers
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
 from groundjudge.decisions.inquiry import inquiry_of
 from groundjudge.decisions.question import Question
-from groundjudge.decisions.questionnaire import VERDICT, Questionnaire
+from groundjudge.decisions.questionnaire import VERDICT, WHOLE, Questionnaire
 from groundjudge.decisions.values import AnswerValue, reason_of, value_of
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.numbered import SHARE_MISMATCH, contradict
@@ -58,7 +58,13 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
             "confidence": value.confidence,
         }
     else:
-        mean, whole = _mean_and_whole(questionnaire, request, answers, readings)
+        mean: float | None = None
+        whole: float | None = None
+        values = [part.value for part in readings if part.value is not None]
+        if questionnaire.whole is not None:
+            whole = value_of(questionnaire.whole, answers[WHOLE] or (), rubric.scale).score
+        elif questionnaire.sentence is not None and values:
+            mean = fmean(values)
         reading = Reading(mean, parts=tuple(readings), whole=whole)
         confidences = [part.confidence for part in parts if part.confidence is not None]
         fields = {"value": mean, "reason": reason_of(""), "confidence": min(confidences, default=None)}
@@ -76,19 +82,6 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
         warnings=(*dict.fromkeys(warnings), *rubric.warnings_on(request.case)),
         **fields,
     )
-
-
-def _mean_and_whole(
-    questionnaire: Questionnaire, request: Request, answers: Answers, readings: Sequence[PartReading]
-) -> tuple[float | None, float | None]:
-    """Return the mean of sentences and the answer about all of them, where the judge has one of these."""
-    if questionnaire.whole is not None:
-        probabilities = answers[questionnaire.whole.id] or ()
-        return None, value_of(questionnaire.whole, probabilities, request.rubric.scale).score
-    values = [part.value for part in readings if part.value is not None]
-    if questionnaire.sentence is not None and values:
-        return fmean(values), None
-    return None, None
 
 
 def read_parts(
@@ -118,7 +111,7 @@ def _read_sentences(
     """Make a part for each sentence of the response, with the evidence that was chosen for it."""
     sentences = request.sentences or Sentences()
     question = questionnaire.questions[0]
-    asked = {asked.id: asked for asked in inquiry_of(request).questions}
+    questions_by_id = {asked.id: asked for asked in inquiry_of(request).questions}
     parts: list[Part] = []
     readings: list[PartReading] = []
     warnings: list[str] = []
@@ -133,7 +126,7 @@ def _read_sentences(
         part_warnings: tuple[str, ...] = ()
         # A sentence that surely scores 0, or claims nothing, shows no evidence.
         if value.score and question.evidence is not None:
-            evidence_question = asked.get(f"e{number}")  # None if the source has no sentences
+            evidence_question = questions_by_id.get(f"e{number}")  # None if the source has no sentences
             choice = answers.get(f"e{number}")
             if evidence_question is not None and choice is not None:
                 evidence = find_evidence(choice, evidence_question, sentences.source)

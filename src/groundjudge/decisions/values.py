@@ -77,7 +77,9 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
         expected = round(total / n_scored, DIGITS)
         score = scale.score(expected)
         chosen = _lower_median(scored, n_scored)
-        value = chosen.value if scale.choices or scale.integer else expected
+        value = expected
+        if scale.choices or scale.integer:
+            value = chosen.value
     confidence = confidence_of(probabilities)
     return AnswerValue(
         value, chosen.label, chosen.score, expected, score, distribution, confidence, describe_shares(shares)

@@ -20,8 +20,6 @@ from groundjudge.replies.shares import has_shares
 from groundjudge.rubric.rubric import Channel, Request, Rubric
 from groundjudge.verdict import Verdict, passes
 
-NO_MEANING = "has no meaning for a decision model"
-
 
 @dataclass(frozen=True)
 class DecisionWay:
@@ -48,7 +46,8 @@ class DecisionWay:
                 an option without a meaning here, or the best answers do not reach its threshold.
         """
         for name in _options_without_meaning(rubric):
-            message = f"{rubric.name}: `{name}` {NO_MEANING}, which returns only probabilities: leave it out"
+            fault = f"`{name}` has no meaning for a decision model, which returns only probabilities"
+            message = f"{rubric.name}: {fault}: leave it out"
             raise PromptError("no_decision", message, name)
         questionnaire = questionnaire_of(rubric)
         best = _highest_score(rubric, questionnaire)
@@ -84,7 +83,6 @@ class DecisionWay:
         texts: list[str] = []  # the score may rest on several replies: a trace of it needs all of them
         waiting = self._split(inquiry.questions)  # the questions of each request that is to be sent
         questions: Sequence[Question] = ()
-        attempt = 0
 
         def read(reply: Reply) -> Verdict | None:
             """Add the answers of a reply; with those of the last request they become the verdict."""
@@ -96,9 +94,9 @@ class DecisionWay:
 
         while True:
             questions = waiting.pop(0)
-            attempt += 1
             payload = replace(inquiry, questions=questions)
-            reply, outcome = await channel.send(replace(request, payload=payload, attempt=attempt), read)
+            next_request = replace(request, payload=payload, attempt=len(texts) + 1)
+            reply, outcome = await channel.send(next_request, read)
             if isinstance(outcome, Verdict):
                 return outcome
             texts.append(reply.text)
