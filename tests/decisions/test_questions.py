@@ -272,7 +272,7 @@ def test_each_sentence_has_a_question_with_its_number_and_one_of_evidence() -> N
     asked = inquiry_about(load_rubric("statement_groundedness"), case).questions
     assert [entry.id for entry in asked] == ["s1", "s2", "s3", "e1", "e2", "e3", "whole"]
     assert "sentence 2 of `response`" in asked[1].instructions
-    assert "Sentence 2" in asked[1].options[0].description
+    assert "Sentence 2" in str(asked[1].options[0].description)
     assert [option.key for option in asked[4].options] == ["0", "1", "2"]
     assert "{{" not in str(asked)
 

@@ -16,7 +16,7 @@ from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.evidence import SourceIndex, find_evidence
 from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.questionnaire import JudgeQuestion, questionnaire_of
-from groundjudge.decisions.values import AnswerValue, value_of
+from groundjudge.decisions.reading import AnswerValue, value_of
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.types import Judge, Rubric
 

@@ -177,7 +177,7 @@ def _read_answer(answer: object, question: Question) -> Probabilities | None:
     if not is_mapping(stated):
         _refuse(f"the answer to {question.id!r} has no probabilities")
     if [*stated] != question.keys:  # a server may sort them
-        if stated.keys() != set(question.keys):
+        if set(stated) != set(question.keys):
             _refuse(f"the probabilities of {question.id!r} are not those of its options")
         stated = {key: stated[key] for key in question.keys}
     probabilities = tuple(stated.values())

@@ -38,7 +38,7 @@ def _check_references(text: str, allowed: str = "") -> str:
     return text
 
 
-Numbered: TypeAlias = Annotated[
+NumberedText: TypeAlias = Annotated[
     str, Field(min_length=1), AfterValidator(partial(_check_references, allowed=NUMBER))
 ]
 """A text that may contain the number of a sentence."""
@@ -60,7 +60,7 @@ class EvidenceQuestion(Frozen):
 
     model_config = CONFIG
 
-    instructions: Numbered
+    instructions: NumberedText
     none: Annotated[str, Field(min_length=1), AfterValidator(_check_references)]
 
 
@@ -80,8 +80,8 @@ class AskedQuestion(Frozen):
 
     id: str
     type: Literal["choice", "score"]
-    instructions: Numbered
-    options: Annotated[Mapping[str, Numbered], Field(min_length=2, max_length=MAX_OPTIONS)]
+    instructions: NumberedText
+    options: Annotated[Mapping[str, NumberedText], Field(min_length=2, max_length=MAX_OPTIONS)]
     evidence: EvidenceQuestion | None = None
 
     @model_validator(mode="after")

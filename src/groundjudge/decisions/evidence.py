@@ -89,5 +89,8 @@ def find_evidence(
     # The option with the index 0 is "none".
     indices = [index for index, probability in enumerate(probabilities) if index and probability >= least]
     indices.sort(key=probabilities.__getitem__, reverse=True)
-    numbers = [int(question.keys[index]) for index in indices[:MAX_CHOSEN]]
-    return tuple(evidence_of(source[number - 1], number) for number in numbers)
+    evidence: list[Evidence] = []
+    for index in indices[:MAX_CHOSEN]:
+        number = int(question.keys[index])
+        evidence.append(evidence_of(source[number - 1], number))
+    return tuple(evidence)

@@ -49,9 +49,7 @@ def make_state(case: Case, inputs: Iterable[Input], rules: str, sentences: Sente
         rules: what applies to all questions; "" for none.
         sentences: the sentences of the context, and of the response if each is asked about.
     """
-    state: dict[str, Any] = {RULES: MATERIAL}
-    if rules:
-        state[RULES] = f"{rules}\n{MATERIAL}"
+    state: dict[str, Any] = {RULES: f"{rules}\n{MATERIAL}".lstrip()}
     for name, prompt_input in inputs_by_name(inputs).items():
         value = prompt_input.value(case)
         if value is None:
