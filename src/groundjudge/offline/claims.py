@@ -23,6 +23,9 @@ MAX_CLAUSES = 8
 MAX_OTHERS = 2
 """Words other than talk in a question back, a heading or a greeting; with more it also says something."""
 
+MAX_ASKED = 4
+"""Such words in a question back, if no source has them: "Should it be formal or rather easy-going?"."""
+
 # Above every usual threshold: what is supported passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
 """The score of a sentence whose words are all in the source, each in another form; 1.0 if none is."""
@@ -200,7 +203,7 @@ class _Reader:
         is_foreign = others.isdisjoint(self._sources.places)
         if len(others) <= MAX_OTHERS and _ANNOUNCES.search(compared):
             return True
-        if (is_foreign or len(others) <= MAX_OTHERS) and _ASKS.search(compared):
+        if len(others) <= (MAX_ASKED if is_foreign else MAX_OTHERS) and _ASKS.search(compared):
             return True
         # "It is free" says something about its subject in words that otherwise belong to conversation.
         if sentence_words[0].key in self._vocabulary("subjects"):
