@@ -86,26 +86,32 @@ class Sources:
         keys = keys_of(claim_words)
         if len(keys) < MIN_WORDS or not all(key in self.places for key in keys):
             return None
-        claim = _terms_of(claim_words, self.language)
-        pronouns = vocabulary("subjects", self.language)
-        has_pronoun = claim_words[0].key in pronouns
         # The sentence has all words of the claim, so the rarest leads to it.
         rarest = min((self.places[key] for key in keys), key=len)
-        for number in rarest[:MAX_PLACES]:
-            sentence = self.sentences[number]
-            if not sentence.keys.issuperset(keys):
-                continue
-            terms = _terms_of(sentence.words, self.language)
-            if _says(terms, claim, self.language):
+        candidates = [self.sentences[number] for number in rarest[:MAX_PLACES]]
+        for sentence in candidates:
+            if sentence.keys.issuperset(keys) and self._is_said(claim_words, sentence, asked_keys):
                 return sentence
-            # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
-            if has_pronoun and asked_keys is not None and asked_keys <= sentence.keys:
-                for start in range(1, _length_of_subject(terms, self.language) + 1):
-                    # "Critics say it costs 5 euros" has a subject of its own there.
-                    is_subject = terms[start].links.isdisjoint(pronouns)
-                    if is_subject and _says(terms[start:], claim, self.language):
-                        return sentence
         return None
+
+    def _is_said(
+        self, claim_words: Sequence[Word], sentence: Sentence, asked_keys: frozenset[str] | None
+    ) -> bool:
+        """Whether a sentence begins with what a claim says, or with the subject that the claim calls "it"."""
+        terms = _terms_of(sentence.words, self.language)
+        claim = _terms_of(claim_words, self.language)
+        if _says(terms, claim, self.language):
+            return True
+        pronouns = vocabulary("subjects", self.language)
+        if claim_words[0].key not in pronouns or asked_keys is None or not asked_keys <= sentence.keys:
+            return False
+        # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
+        for start in range(1, _length_of_subject(terms, self.language) + 1):
+            # "Critics say it costs 5 euros" has a subject of its own there.
+            is_subject = terms[start].links.isdisjoint(pronouns)
+            if is_subject and _says(terms[start:], claim, self.language):
+                return True
+        return False
 
     def nearest(self, keys: Sequence[str]) -> tuple[Sentence | None, float]:
         """Return the sentence with most words of a claim, and how much of it the sources have, 0 to 1."""

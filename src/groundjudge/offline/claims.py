@@ -73,7 +73,8 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
             claims.append(Claim(span.text, "claims nothing"))
             continue
         claim = reader.read(span.text, compared[number])
-        if claim.finding == "undecided" and reader.only_opens(compared[number]) and number + 1 < len(spans):
+        says_nothing = claim.finding == "undecided" and not claim.passages and not claim.missing
+        if says_nothing and number + 1 < len(spans):
             # "Yes. We are open." claims what "Yes, we are open." does.
             claim = reader.read(span.text, f"{compared[number]} {compared[number + 1]}")
         claims.append(claim)
@@ -115,11 +116,6 @@ class _Reader:
             return Claim(sentence, "undecided", rank, missing=_texts_of(statement, keys))
         missing = _texts_of(statement, set(keys) - nearest.keys)
         return Claim(sentence, "undecided", rank, (nearest.passage,), missing)
-
-    def only_opens(self, compared: str) -> bool:
-        """Whether a sentence only opens the next one: "Yes."."""
-        _, statement = self._split_openers(words(compared, self._sources.language))
-        return not statement
 
     def _split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""
