@@ -161,15 +161,18 @@ REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
         ("-O", "not_applicable_stands=true"),
         "-O not_applicable_stands only applies to a cascade",
     ),
-    "a panel": ((*CASCADE, "--panel"), "--cascade and --panel exclude each other"),
-    "repeats": ((*CASCADE, "--repeats", "3"), "--cascade and --repeats exclude each other"),
-    "two strong models": ((*CASCADE, "--model", "other"), "--cascade: give one --model"),
+    "a panel": ((*CASCADE, "--panel"), "--panel and --cascade exclude each other"),
+    "repeats": ((*CASCADE, "--repeats", "3"), "--repeats and --cascade exclude each other"),
+    "two strong models": (
+        (*CASCADE, "--model", "other"),
+        "several --model: add --panel to let them vote, or run",
+    ),
     "two judges": ((*CASCADE, "--judge", "passage_quality"), "--cascade: name one --judge"),
     "the strong model as the cheap one": (
         ("--cascade", "strong", "-O", "until=0.1,0.9"),
-        "--cascade: 'strong' is named twice",
+        "two models have the name 'strong'",
     ),
-    "an empty name": (("--cascade=", "-O", "until=0.1,0.9"), "--cascade: no model given"),
+    "an empty name": (("--cascade=", "-O", "until=0.1,0.9"), "'' lacks the name of the model"),
     "one bound": (
         ("--cascade", "cheap", "-O", "until=0.9"),
         "until: it must be (low, high), as in (0.1, 0.9), not 0.9",

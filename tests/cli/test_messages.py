@@ -57,7 +57,7 @@ JUDGED = ("--judge", "groundedness", "--model", "m")
 G, S = "--judge groundedness", "--judge strict.prompty"
 ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
 ADD_VOTES = " only applies to votes: add --repeats N, or --panel"
-USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
+USE_REPEATS = "to ask one judge several times, use --repeats N"
 ARGUMENT = re.compile(r"\b[a-z_]+=(?![\w{'])")  # LangChain says model='...'
 
 
@@ -123,10 +123,11 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
     # the beginnings of a command, and its options, with what is said of them
     ("run",): {
         "c.jsonl": 'no model given: add --model, which can be "openai:MODEL" or just MODEL',
-        "c.jsonl --model=": "no model given: add --model",
+        "c.jsonl --model=": "'' lacks the name of the model",
         "c.jsonl --model a --judge x": "there is no judge 'x' and no file with that name; the judges are",
         "c.jsonl --model a --judge groundedness,x": "no file with that name: name each judge separately",
         "c.jsonl --model a -O parameters.temperature=0,top_p=1": "once for each: ",
+        "c.jsonl --model a -O repeats=3": "-O repeats=3: it has its own flag: --repeats\n",
         "c.jsonl --model a --judge broken.prompty": "broken.prompty: the front matter is not valid YAML",
         "c.jsonl --model a --judge .": "there is no judge '.'",
         "c.jsonl --model a --judge no_reply.prompty": "reply is missing: add it",
@@ -177,11 +178,11 @@ WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
         f"{G} --model a --model b --repeats 3": f"{ADD_PANEL}\n",
         f"{G} --model a --panel": f"{USE_REPEATS}\n",
         f"{G} {G} --model a --panel": f"{USE_REPEATS}\n",
-        "--model a --panel": "--panel with one --model: the judges vote, so name two or more --judge, or add",
-        f"{G} --model a --model b --panel --repeats 3": "--panel and --repeats are two ways to vote: use one",
+        "--model a --panel": "--panel with one --model: name two or more --judge, or add another --model",
+        f"{G} --model a --model b --panel --repeats 3": "--panel and --repeats exclude each other: use one",
         f"{G} --model a -O rule=min": f"-O rule{ADD_VOTES}\n",
         f"{G} --model a -O stop=never": f"-O stop{ADD_VOTES}\n",
-        f"{G} --model a --model b --model a --panel": "--model: two models have the name 'a': to ask one",
+        f"{G} --model a --model b --model a --panel": "two models have the name 'a': to ask one model",
         f"{G} --judge confidence_grounding --model a --panel": "panel: its judges must answer on one scale",
         f"{S} --judge copy.prompty --model a --repeats 2": "--judge: two judges have the name 'strict'",
     },

@@ -104,11 +104,9 @@ def test_parameters_are_sent_with_each_request(
             id="twice",
         ),
         pytest.param(
-            "-O parameters.model=m", "-O parameters.model=m: the model is named with --model", id="model"
+            "-O parameters.model=m", "-O parameters.model=m: the model is that of --model", id="model"
         ),
-        pytest.param(
-            "-O parameters.messages=[]", "-O parameters.messages=[]: the messages are those", id="messages"
-        ),
+        pytest.param("-O parameters.messages=[]", "and the messages are those of the prompt", id="messages"),
         pytest.param(
             "--repeats 2 -O parameters.temperature=0",
             "-O parameters.temperature=0 with --repeats would repeat one reply",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, cast
 
@@ -20,14 +20,14 @@ from groundjudge.cli.screen import fail
 from groundjudge.errors import CaseError, did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, VoteOptions, load
+from groundjudge.judging.load import CascadeOptions, PanelOptions, VoteOptions, as_judge, load
 from groundjudge.judging.panel import AnyJudge, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import ModelOptions, as_model
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import Option, RubricOptions, check_options, declared_options
+from groundjudge.rubric.options import check_options, declared_options
 from groundjudge.runs.rows import CaseFile, can_read_again
 from groundjudge.runs.run import find_duplicate, jobs_of
 from groundjudge.verdict import Verdict
@@ -41,31 +41,14 @@ MODELS = (
     'or "offline" for the judge that calls no language model and needs no key'
 )
 
-MAKE_VOTES = "-O {} only applies to votes: add --repeats N, or --panel"
-MAKE_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
-NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
-USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
-MAKE_CASCADE = "-O {} only applies to a cascade: add --cascade MODEL, the cheaper model that is asked first"
-ADD_BOUNDS = "--cascade: add -O until=LOW,HIGH, as `groundjudge calibrate --cascade` finds them"
-NO_VOTES = "--cascade and {} exclude each other: a cascade has one final verdict and no votes"
-ONE_MODEL = "--cascade: give one --model, which is asked last; name each cheaper model with --cascade"
-ONE_JUDGE = "--cascade: name one --judge, because bounds are specific to a judge"
-ALL_VOTES = "-O stop cannot be used with batches, which request all votes at once: leave it out"
-
 VOTE_OPTIONS = VoteOptions.__annotations__.keys()
 """The options that apply to votes rather than to each judge; `repeats` has a flag and is not set with -O."""
 
 CASCADE_OPTIONS = CascadeOptions.__annotations__.keys()
 """The options that apply to a cascade."""
 
-BLANK_OPTIONS = frozenset({"may_be_empty", "optional"})
+BLANK_OPTIONS = ("may_be_empty", "optional")
 """The options that name inputs: each judge takes those that it has."""
-
-NOT_PARAMETERS = {
-    "model": "the model is named with --model",
-    "messages": "the messages are those of the prompt file",
-}
-"""What requests contain besides their parameters, and where it comes from."""
 
 
 def _help_of(name: str) -> str:
@@ -176,102 +159,78 @@ class JudgeSelection:
             PromptError, ModelError: as for `load` and `panel`.
         """
         options = read_options(self.option or ())
-        # The cascade first: several models are an error there too, but for a different reason.
-        self._check_cascade(options)
-        self._check_votes(options)
+        self._check(options)
         if self.repeats and options.get("parameters", {}).get("temperature") == 0:
             fail("-O parameters.temperature=0 with --repeats would repeat one reply: leave it out for 0.7")
         if in_batches:
             if "stop" in options:
-                fail(ALL_VOTES)
+                fail("-O stop cannot be used with batches, which request all votes at once: leave it out")
             if self.panel or self.repeats:  # no vote can wait for the outcome of another in a batch
                 options["stop"] = "never"
-        model_options: Any = {}
-        for name in ModelOptions.__annotations__:
-            if name in options:
-                model_options[name] = options.pop(name)
-        models = self._models(model_of or partial(as_model, **model_options))
+        model_options: Any = _take(options, ModelOptions.__annotations__)
+        make_model: Callable[[str], Model] = model_of or partial(as_model, **model_options)
+        models = [make_model(name) for name in (*(self.cascade or ()), *(self.model or ()))]
+        # Votes and verdicts are told apart by the names of models.
+        same_model = find_duplicate(model.name for model in models)
+        if same_model:
+            fail(f"two models have the name {same_model!r}: to ask one model several times, use --repeats")
         if cache:
             models = [CachedModel(model, cache) for model in models]
         judges = self._voters(models, options)
         # Two prompt files may contain the same name, and summaries are by name.
-        duplicate = find_duplicate(judge.name for judge in judges)
-        if duplicate:
-            fail(f"--judge: two judges have the name {duplicate!r}: change `name` in one of the prompt files")
+        same_judge = find_duplicate(judge.name for judge in judges)
+        if same_judge:
+            fail(
+                f"--judge: two judges have the name {same_judge!r}: change `name` in one of the prompt files"
+            )
         return judges
 
-    def _check_votes(self, options: Mapping[str, Any]) -> None:
-        """Exit if there is no model, or if the options do not say clearly who votes."""
-        models = self.model or []
-        # `--model=` gives the empty name, which is what an unset variable in a script leaves.
-        if not models or "" in models:
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Exit if there is no model, or if the options do not say clearly who votes or who is asked first."""
+        if not self.model:
             fail(f"no model given: add --model, which can be {MODELS}")
-        if self.panel and self.repeats:
-            fail("--panel and --repeats are two ways to vote: use one of them")
+        given = {"--panel": self.panel, "--repeats": self.repeats, "--cascade": self.cascade}
+        flags = [flag for flag, value in given.items() if value]
+        if len(flags) > 1:
+            fail(f"{' and '.join(flags)} exclude each other: use one of them")
         for name in options:
             if name in VOTE_OPTIONS and not (self.panel or self.repeats):
-                fail(MAKE_VOTES.format(name))
-        if len(models) > 1 and not self.panel and not self.cascade:
-            fail(MAKE_PANEL)
+                fail(f"-O {name} only applies to votes: add --repeats N, or --panel")
+            if name in CASCADE_OPTIONS and not self.cascade:
+                fail(f"-O {name} only applies to a cascade: add --cascade MODEL, the cheaper model")
+        if len(self.model) > 1 and not self.panel:
+            fail("several --model: add --panel to let them vote, or run the command once for each")
         # All built-in judges would be one panel, and they answer on different scales.
-        if self._judges_vote and not self.judge:
-            fail(NAME_JUDGES)
-        if self._judges_vote and len(self.names) == 1:
-            fail(USE_REPEATS)
-
-    def _check_cascade(self, options: Mapping[str, Any]) -> None:
-        """Exit if the options do not say clearly which model is asked after which."""
-        if not self.cascade:
-            for name in CASCADE_OPTIONS:
-                if name in options:
-                    fail(MAKE_CASCADE.format(name))
-            return
-        if "" in self.cascade:
-            fail(f"--cascade: no model given: it can be {MODELS}")
-        if self.panel or self.repeats:
-            fail(NO_VOTES.format("--panel" if self.panel else "--repeats"))
-        if "until" not in options:
-            fail(ADD_BOUNDS)
-        if len(self.model or ()) > 1:
-            fail(ONE_MODEL)
-        if not self.judge or len(self.names) > 1:
-            fail(ONE_JUDGE)
+        if self._judges_vote and (not self.judge or len(self.names) == 1):
+            fail(
+                "--panel with one --model: name two or more --judge, or add another --model; "
+                "to ask one judge several times, use --repeats N"
+            )
+        if self.cascade and "until" not in options:
+            fail("--cascade: add -O until=LOW,HIGH, as `groundjudge calibrate --cascade` finds them")
+        if self.cascade and (not self.judge or len(self.names) > 1):
+            fail("--cascade: name one --judge, because bounds are specific to a judge")
 
     @property
     def _judges_vote(self) -> bool:
         """Whether the votes of a panel come from several prompts, and not from several models."""
-        return self.panel and len(self.model or ()) <= 1
-
-    def _models(self, model_of: Callable[[str], Model]) -> list[Model]:
-        """Make the models from their names. Exit if two of them have the same name."""
-        model_names = [*(self.cascade or ()), *(self.model or ())]
-        models = [model_of(name) for name in model_names]
-        # Votes and verdicts are told apart by the names of models.
-        duplicate = find_duplicate(model.name for model in models)
-        if duplicate:
-            if self.cascade:
-                fail(f"--cascade: {duplicate!r} is named twice, which would only ask it again: leave one out")
-            remedy = "to ask one model several times, use --repeats"
-            fail(f"--model: two models have the name {duplicate!r}: {remedy}")
-        return models
+        return self.panel and len(self.model or ()) == 1
 
     def _voters(self, models: Sequence[Model], options: dict[str, Any]) -> list[AnyJudge]:
         """Load each judge with each model, and make one judge or one panel of those that belong together."""
         # Options for votes go to the panel, options for a cascade to that, and all others to each judge.
-        votes: dict[str, Any] = {}
-        bounds: dict[str, Any] = {}
-        of_judges: dict[str, Any] = {"threshold": self.threshold}
-        for name, value in options.items():
-            if name in VOTE_OPTIONS:
-                votes[name] = value
-            elif name in CASCADE_OPTIONS:
-                bounds[name] = value
-            elif name not in BLANK_OPTIONS:  # which `_load` gives to the judges that have the inputs
-                of_judges[name] = value
+        votes = _take(options, VOTE_OPTIONS)
+        bounds = _take(options, CASCADE_OPTIONS)
+        blanks = _take(options, BLANK_OPTIONS)
+        of_judges: Any = {**options, "threshold": self.threshold}
+        loaded = [load(name, model=models[0], **of_judges) for name in self.names]
+        _check_inputs(loaded, blanks)
         groups: list[list[Judge]] = []
-        for name in self.names:
-            groups.append([_load(name, model, of_judges, options) for model in models])
-        _check_inputs([group[0] for group in groups], options)
+        for judge in loaded:
+            own_blanks: Any = {}
+            for option, names_of_inputs in blanks.items():
+                own_blanks[option] = [name for name in names_of_inputs if _has_input(judge, name)]
+            groups.append([as_judge(judge, model, **own_blanks) for model in models])
         if self._judges_vote:  # with one model, so that each group is one judge: they become one group
             groups = [[judge for (judge,) in groups]]
         if self.cascade:
@@ -287,22 +246,18 @@ class JudgeSelection:
         return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
 
 
-def _load(name: str, model: Model, of_judge: dict[str, Any], options: Mapping[str, Any]) -> Judge:
-    """Load a judge, with those inputs blank or left out that it has; it need not have all that are named."""
-    judge = load(name, model=model, **cast("JudgeOptions", of_judge))
-    changes: dict[str, list[str]] = {}
-    for option in BLANK_OPTIONS & options.keys():
-        changes[option] = [name for name in options[option] if _has_input(judge, name)]
-    return replace(judge, rubric=judge.rubric.with_options(**cast("RubricOptions", changes)))
+def _take(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Remove the options with these names, and return them."""
+    return {name: options.pop(name) for name in names if name in options}
 
 
-def _check_inputs(judges: Sequence[Judge], options: Mapping[str, Any]) -> None:
+def _check_inputs(judges: Sequence[Judge], blanks: Mapping[str, Sequence[str]]) -> None:
     """Exit if an option names an input that no judge has."""
     inputs: dict[str, None] = {}
     for judge in judges:
         inputs.update(dict.fromkeys(prompt_input.name for prompt_input in judge.inputs))
-    for option in BLANK_OPTIONS & options.keys():
-        for name in options[option]:
+    for option, names_of_inputs in blanks.items():
+        for name in names_of_inputs:
             if not any(_has_input(judge, name) for judge in judges):
                 fail(f"-O {option}={name}: no judge has that input; the inputs are: {', '.join(inputs)}")
 
@@ -396,12 +351,12 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
             fail(f"-O {assignment}: expected NAME=VALUE, such as -O empty_response=worst")
         fail_if_several("-O", assignment, lambda word: word in declared or word in REQUEST_PARAMETERS)
         if name not in declared:
-            fail(f"-O {assignment}: {_why_unknown(name, text, declared)}")
-        if name == "parameters" and key in NOT_PARAMETERS:
-            fail(f"-O {assignment}: {NOT_PARAMETERS[key]}")
+            fail(f"-O {assignment}: {_why_unknown(name, text, list(declared))}")
+        if name == "parameters" and key in {"model", "messages"}:
+            fail(f"-O {assignment}: the model is that of --model, and the messages are those of the prompt")
         _assign(options, name, text, key if dot else None, assignment)
-    for name in BLANK_OPTIONS & options.keys():
-        if isinstance(options[name], str):
+    for name in BLANK_OPTIONS:
+        if isinstance(options.get(name), str):
             options[name] = [options[name]]
     for options_type in (PanelOptions, CascadeOptions):
         of_type = {name: value for name, value in options.items() if name in options_type.__annotations__}
@@ -431,14 +386,14 @@ def _assign(options: dict[str, Any], name: str, text: str, key: str | None, assi
     mapping[entry] = _read_word(text)
 
 
-def _why_unknown(name: str, text: str, declared: Mapping[str, Option]) -> str:
+def _why_unknown(name: str, text: str, options: list[str]) -> str:
     """Say what to write in place of an option that -O does not have."""
     if name in REQUEST_PARAMETERS:
         return f"it is a parameter of the requests: -O parameters.{name}={text}"
     if name in JudgeSelection.__dataclass_fields__:
         return f"it has its own flag: --{name}"
-    hint = did_you_mean(name, list(declared)) or ";"
-    return f"unknown option {name!r}{hint} the options are: {name_list(list(declared), name)}"
+    hint = did_you_mean(name, options) or ";"
+    return f"unknown option {name!r}{hint} the options are: {name_list(options, name)}"
 
 
 def _read_value(text: str) -> object:
