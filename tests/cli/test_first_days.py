@@ -56,22 +56,22 @@ def test_a_budget_is_still_named_by_its_option(invoke: Invoke, file_of: FileOf) 
         ),
         pytest.param(
             ["run", "cases.csv", "--judge", "groundedness", "--model", "offline"],
-            "cases.csv: no row could be read: the table has a header and nothing below it",
+            "cases.csv: no row could be read: the file has no rows",
             id="a header alone",
         ),
         pytest.param(
             ["run", "empty.csv", "--judge", "groundedness", "--model", "offline"],
-            "empty.csv: no row could be read: the file is empty",
+            "empty.csv: no row could be read: the file has no rows",
             id="an empty table",
         ),
         pytest.param(
             ["run", "empty.jsonl", "--judge", "groundedness", "--model", "offline"],
-            "empty.jsonl: no row could be read: the file is empty",
+            "empty.jsonl: no row could be read: the file has no rows",
             id="an empty file",
         ),
         pytest.param(
             ["run", "wide.csv", "--judge", "groundedness", "--model", "offline"],
-            "wide.csv: no row could be read; the file must be a table: a header, and rows with as many cells",
+            "wide.csv: no row could be read: a table has a header and rows with as many cells",
             id="a table with too many cells",
         ),
         pytest.param(

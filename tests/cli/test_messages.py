@@ -82,7 +82,7 @@ def test_a_message_about_a_response_under_another_name_names_the_option_for_it(
     result = invoke(
         "run", file_of({"query": "q", "context": "c", "text": "r"}), *G.split(), "--model", "offline"
     )
-    assert "\ngroundedness: no_response 1\ngroundedness: no row has response\n" in result.stderr
+    assert "\ngroundedness: no row has response\n" in result.stderr
     assert "the rows have context, query, text: try --fields response=PATH\n" in result.stderr
 
 

@@ -198,7 +198,7 @@ def test_a_field_in_a_mapping_of_its_name_is_proposed(invoke: Invoke, file_of: F
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        pytest.param("rows.json", "[]", "rows.json: no row could be read: its array is empty", id="array"),
+        pytest.param("rows.json", "[]", "rows.json: no row could be read: the file has no rows", id="array"),
         pytest.param("rows.jsonl", '{"error": "Timeout"}', "run the application again", id="crashed rows"),
         pytest.param(
             "rows.jsonl",

@@ -182,7 +182,7 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     [
         pytest.param(
             "[]",
-            "no row could be read; the file must contain one JSON object per line",
+            "no row could be read: a table has a header and rows with as many cells, other files one JSON",
             id="a file that is no JSON Lines",
         ),
         pytest.param(
@@ -194,12 +194,12 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
         ),
         pytest.param(
             LACKS,
-            "nothing was judged, because every row lacks a required input: see above",
+            "nothing was judged, because no row can be judged as it was given: see above",
             id="rows without an input",
         ),
         pytest.param(
             {**ROW, "response": ""},
-            "nothing was judged, because no row has a response: see above",
+            "nothing was judged, because no row can be judged as it was given: see above",
             id="rows without a response",
         ),
         pytest.param(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from math import floor
-from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -21,7 +20,7 @@ from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options
 from groundjudge.errors import CaseError, ModelError, explain_code, name_list
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.rows import STDIO, CaseFile, format_of
+from groundjudge.runs.rows import STDIO, CaseFile
 from groundjudge.runs.summary import Summary, Tally
 from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals, write_verdicts
 from groundjudge.verdict import Usage, Verdict
@@ -70,9 +69,7 @@ def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals:
     # Without rows there is nothing to summarise; `exit_after_run` reports that.
     if rows.n_read:
         _show_summaries(screen, totals.tally.summaries())
-    missing_inputs = _missing_inputs(judges, totals, rows)
-    screen.text(*_error_lines(totals, missing_inputs), *missing_inputs.values())
-    screen.text(*_remedy(judges, rows, totals, missing_inputs))
+    screen.text(*_error_lines(totals), *_missing_input_lines(judges, totals, rows))
     shows_context = any(judge_input.field == "context" for judge in judges for judge_input in judge.inputs)
     if rows.n_blank_contexts and shows_context:
         have = "row has" if rows.n_blank_contexts == 1 else "rows have"
@@ -137,20 +134,11 @@ def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
     if rows.n_read:
         return
-    path = Path(rows.path)  # "-" for stdin, which is not a file
-    is_empty = path.is_file() and not path.stat().st_size
-    is_table = (rows.file_format or format_of(rows.path)) in {"csv", "tsv"}
     nothing = f"{rows.path}: no row could be read"
-    if is_empty:
-        fail(f"{nothing}: the file is empty")
-    if is_table and not rows.n_unreadable and path.is_file():
-        fail(f"{nothing}: the table has a header and nothing below it")
-    if is_table:
-        fail(f"{nothing}; the file must be a table: a header, and rows with as many cells below it")
-    if (rows.file_format or format_of(rows.path)) == "json" and not rows.n_unreadable:
-        fail(f"{nothing}: its array is empty")
-    expected = "the file must contain one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
-    fail(f"{nothing}; {expected}: see --format")
+    if not rows.n_unreadable:
+        fail(f"{nothing}: the file has no rows")
+    expected = "a table has a header and rows with as many cells, other files one JSON object per line"
+    fail(f"{nothing}: {expected}: see --format")
 
 
 def exit_after_run(
@@ -175,9 +163,8 @@ def exit_after_run(
         )
         fail(f"{nothing} every row names other judges under `judges`: {remedy}")
     fail_if_stopped(totals, out)
-    fault = _why_unusable(summaries)
-    if fault:
-        fail(f"{nothing} {fault}: see above")
+    if not _is_usable(summaries):
+        fail(f"{nothing} no row can be judged as it was given: see above")
     # A row that cannot be read is in no judge's coverage.
     if totals.n_unreadable:
         is_complete = False
@@ -188,19 +175,13 @@ def exit_after_run(
     raise typer.Exit(0 if is_complete else INCOMPLETE)
 
 
-def _why_unusable(summaries: Sequence[Summary]) -> str:
-    """Say why no row could be shown to a judge, so that nothing was run; "" if one could."""
-    codes: set[str] = set()
+def _is_usable(summaries: Sequence[Summary]) -> bool:
+    """Return whether some row could be shown to a judge."""
     for summary in summaries:
-        case_errors = {code: n for code, n in summary.errors.items() if code in CaseError.codes}
-        if summary.n + summary.n_waiting > sum(case_errors.values()):
-            return ""
-        codes |= case_errors.keys()
-    if codes == {"missing_field"}:  # usually one field has another name
-        return "every row lacks a required input"
-    if codes <= {"no_response", "empty_response"}:
-        return "no row has a response"
-    return "no row can be judged as it was given"
+        n_faulty = sum(n for code, n in summary.errors.items() if code in CaseError.codes)
+        if summary.n + summary.n_waiting > n_faulty:
+            return True
+    return False
 
 
 def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
@@ -282,18 +263,13 @@ def _round_down(share: float | None) -> str:
     return f"{floor(share * 1000) / 1000:.3f}"
 
 
-def _error_lines(totals: RunTotals, missing_inputs: Collection[str]) -> list[str]:
-    """Say how often each error occurred, with the first of each, and which rows could not be read.
-
-    Inputs that all rows lack, for the judges of `missing_inputs`, get a separate line.
-    """
+def _error_lines(totals: RunTotals) -> list[str]:
+    """Say how often each error occurred, with the first of each, and which rows could not be read."""
     lines: list[str] = []
     for summary in totals.tally.summaries():
         for code, count in summary.errors.items():
-            line = f"{summary.judge}: {code} {count}"
-            if summary.judge not in missing_inputs or code not in {"missing_field", "no_response"}:
-                line += f", the first is {in_options(totals.first_errors[summary.judge, code])}"
-            lines.append(line)
+            first_error = in_options(totals.first_errors[summary.judge, code])
+            lines.append(f"{summary.judge}: {code} {count}, the first is {first_error}")
     if totals.n_unreadable:
         lines.append(f"unreadable rows: {totals.n_unreadable}")
         for message in totals.unreadable:
@@ -303,45 +279,35 @@ def _error_lines(totals: RunTotals, missing_inputs: Collection[str]) -> list[str
     return lines
 
 
-def _missing_inputs(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> dict[str, str]:
-    """Say which inputs no row has, for each judge that could not judge anything, by its name."""
-    idle_judges = _idle_judges(totals)
-    lines: dict[str, str] = {}
+def _missing_input_lines(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> list[str]:
+    """Say which inputs no row has, for each judge without a score, and which option may read them."""
+    # One score shows that the inputs were there.
+    idle_judges = {summary.judge for summary in totals.tally.summaries() if summary.n and not summary.n_ok}
+    row = rows.first_row or {}
+    lines: list[str] = []
+    proposals: list[str] = []
     for judge in judges:
+        if judge.name not in idle_judges:
+            continue
         missing: list[str] = []
         for judge_input in judge.inputs:
             if judge_input.required and rows.lacks(judge_input.field):
                 missing.append(judge_input.field)
-        if missing and judge.name in idle_judges:
-            lines[judge.name] = f"{judge.name}: no row has {', '.join(missing)}"
-    return lines
-
-
-def _idle_judges(totals: RunTotals) -> set[str]:
-    """Return the judges without a score: one shows that the inputs were there."""
-    return {summary.judge for summary in totals.tally.summaries() if summary.n and not summary.n_ok}
-
-
-def _remedy(
-    judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals, missing_inputs: Collection[str]
-) -> list[str]:
-    """Say which keys the rows have, and with which option a judge without a score can read them."""
-    idle_judges = _idle_judges(totals)
-    proposals: list[str] = []
-    for judge in judges:
-        missing = _fields_to_find(judge, rows) if judge.name in idle_judges else []
         if missing:
-            proposals.append(propose_fields(rows.first_row or {}, missing))
-    if not missing_inputs and not proposals:
+            lines.append(f"{judge.name}: no row has {', '.join(missing)}")
+        to_find = _fields_to_find(judge, rows)
+        if to_find:
+            proposals.append(propose_fields(row, to_find))
+    if not lines and not proposals:
         return []
     if not proposals:
         remedy = "rename the keys with other names, or use --fields FIELD=PATH"
-    elif not is_blank((rows.first_row or {}).get("error")) and rows.first_case().response is None:
+    elif not is_blank(row.get("error")) and rows.first_case().response is None:
         remedy = "if a row has an error instead of a response, run the application again"
     else:
         # The proposal with the fewest unknown paths; of equals, that of the first judge.
         remedy = f"try {min(proposals, key=lambda proposal: proposal.count('=PATH'))}"
-    return [f"the rows have {name_list(sorted(rows.keys)) or 'nothing'}: {remedy}"]
+    return [*lines, f"the rows have {name_list(sorted(rows.keys)) or 'nothing'}: {remedy}"]
 
 
 def _fields_to_find(judge: AnyJudge, rows: CaseFile) -> list[str]:
