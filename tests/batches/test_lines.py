@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,9 +16,9 @@ from standin_batches import COMPLETIONS, LineAnswer, Unanswered, read_lines, res
 from standin_openai import Status, Text, logprobs_of
 
 from groundjudge import Case, CaseError, ModelError, Reply, Usage, load, names
-from groundjudge.batches.lines import CollectedAnswers, read_result, request_line, unanswered_line
+from groundjudge.batches.lines import read_result, request_line
 from groundjudge.batches.openai import OpenAIBatches
-from groundjudge.batches.replay import PendingRequest, custom_id, replay
+from groundjudge.batches.replay import PendingRequest, replay
 from groundjudge.models.openai import OpenAIModel
 
 PARAMS = TypeAdapter(CompletionCreateParamsNonStreaming)
@@ -220,18 +218,3 @@ def test_a_half_written_line_is_never_read(where: int) -> None:
 )
 def test_a_line_is_read_whatever_surrounds_it(around: str) -> None:
     assert read_result(around.replace("{}", of("a"))) == read_result(of("a"))
-
-
-@pytest.mark.parametrize("vote", [0, 1, 9])
-@pytest.mark.parametrize("attempt", [1, 2, 11])
-def test_a_result_of_a_further_request_fits_its_row(vote: int, attempt: int) -> None:
-    judge = load("groundedness", model=Named("m"))
-    case = Case.from_mapping(ALL_FIELDS)
-    request = replace(judge.rubric.ask(case), repeat=vote, attempt=attempt)
-    name = custom_id(judge.model, request)
-    with closing(CollectedAnswers()) as answers:
-        answers.note_requests(None)(judge, case)
-        answers.add([unanswered_line(name, "expired")])
-        assert answers.n_unfit == 0
-        answers.add([unanswered_line(f"another{name}", "expired")])
-        assert answers.n_unfit == 1

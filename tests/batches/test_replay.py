@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -173,8 +174,9 @@ def test_what_waits_has_no_verdict_yet() -> None:
     judge = judge_of()
     rows = [row(1), row(2)]
     answers = answers_of_batches([judge], rows[:1], [GOOD])
-    verdicts = list(verdicts_in(answers.get, [judge], rows, is_final=False))
-    assert len(verdicts) == 1
+    waiting: Counter[str] = Counter()
+    verdicts = list(verdicts_in(answers.get, [judge], rows, waiting=waiting))
+    assert (len(verdicts), waiting) == (1, {"groundedness": 1})
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from groundjudge.cli.selection import JudgeSelection
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.files import is_nonempty_file, replace_file
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
-from groundjudge.models.pacing import TRANSIENT, OnOutage
+from groundjudge.models.pacing import TRANSIENT
 from groundjudge.models.unsupported_parameters import declare_refusals
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.rows import STDIO, CaseFile, can_read_again
@@ -49,9 +49,6 @@ from groundjudge.verdict import Verdict
 
 Finish: TypeAlias = Literal["online", "batch"]
 """How to retry what failed."""
-
-JudgedBy: TypeAlias = Callable[..., Generator[Verdict, None, None]]
-"""The function that makes the verdicts; see `judge_rows`."""
 
 NEVER_SENT = Batch(
     "", "cancelled", is_ended=True, message="the batch was cancelled before it was sent", is_refused=True
@@ -311,12 +308,9 @@ def _write_answers(
     with closing(answers_of(run.state)) as answers:
         if limits is not None:
             judges = with_models(judges, lambda model: AnsweredModel(model, answers))
-            judged_by: JudgedBy = partial(run_judges, judges, run.rows, **asdict(limits))
-        elif has_all:
-            judged_by = partial(_replay, answers, judges, run.rows)
+            judged_by = partial(run_judges, judges, run.rows, **asdict(limits))
         else:
-            judged_by = partial(_replay, answers, judges, run.rows, waiting=waiting)
-        judged_by = _count_unfit(answers, judged_by)
+            judged_by = partial(_replay, answers, judges, run.rows, None if has_all else waiting)
         totals = judge_rows(judged_by, judges, out, CONTINUE, prices, count=run.rows.count)
         for judge_name, n_rows in waiting.items():
             totals.tally.add_waiting(judge_name, n_rows)
@@ -504,7 +498,7 @@ def read(
         judges, rows = _load_inputs(out, cases, selection, row_options, results)
         with closing(CollectedAnswers()) as answers:
             answers.add(_result_lines(results))
-            judged_by = _count_unfit(answers, partial(_replay, answers, judges, rows))
+            judged_by = partial(_replay, answers, judges, rows)
             totals = judge_rows(judged_by, judges, out, output, prices, count=rows.count)
             _show_totals(Screen(to_stderr=out == STDIO), judges, rows, totals, answers, prices)
         exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
@@ -514,28 +508,13 @@ def _replay(
     answers: CollectedAnswers,
     judges: Sequence[AnyJudge],
     rows: CaseFile,
+    waiting: Counter[str] | None = None,
     *,
     previous: Previous | None,
     on_outage: object,  # noqa: ARG001  nothing is asked here
-    waiting: Counter[str] | None = None,
 ) -> Generator[Verdict, None, None]:
     """Make verdicts from the answers; `waiting` counts those that wait for an answer, by judge."""
-    if waiting is None:
-        return verdicts_in(answers, judges, rows, previous=previous)
-
-    def count_waiting(judge_name: str) -> None:
-        waiting[judge_name] += 1
-
-    return verdicts_in(answers, judges, rows, previous=previous, is_final=False, on_waiting=count_waiting)
-
-
-def _count_unfit(answers: CollectedAnswers, judged_by: JudgedBy) -> JudgedBy:
-    """Let the answers record the requests, to count the results that match none."""
-
-    def judge_and_note(*, previous: Previous | None, on_outage: OnOutage) -> Generator[Verdict, None, None]:
-        return judged_by(previous=answers.note_requests(previous), on_outage=on_outage)
-
-    return judge_and_note
+    return verdicts_in(answers, judges, rows, previous=previous, waiting=waiting)
 
 
 def _load_inputs(
@@ -593,10 +572,6 @@ def _show_totals(  # noqa: PLR0917  what there is to show
         screen.text(*usage_lines(online_usage, prices, " online"))
     if answers.n_unreadable:
         screen.text(f"lines that are not results: {answers.n_unreadable:,}")
-    # A run that stopped early has not sent all of its requests.
-    if answers.n_unfit and not totals.stopped:
-        origin = "they come from another run, model or option, or from cases that have since changed"
-        screen.text(f"results that match no request: {answers.n_unfit:,}; {origin}")
 
 
 batch = typer.Typer(

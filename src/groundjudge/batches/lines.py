@@ -19,11 +19,9 @@ from groundjudge.batches.replay import (
     Answer,
     DiskDict,
     PendingRequest,
-    first_id,
     pending_requests,
     verdicts_in,
 )
-from groundjudge.case.case import Case
 from groundjudge.case.data import is_mapping
 from groundjudge.errors import CaseError
 from groundjudge.judging.panel import AnyJudge
@@ -37,8 +35,7 @@ from groundjudge.models.failure import (
 from groundjudge.models.redaction import forms_of, redact, remove_secrets
 from groundjudge.models.secret_values import Secrets
 from groundjudge.replies.reply import Reply, completion_of
-from groundjudge.runs.run import Previous, Row, check_cases, check_judges
-from groundjudge.text.patterns import compile_when_used
+from groundjudge.runs.run import Row, check_cases, check_judges
 from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
@@ -49,9 +46,6 @@ RESULT_FORMS: Mapping[str, Callable[[Mapping[str, Any]], Answer]] = {
 }
 """Result formats other than OpenAI's: the key that only their lines have, and the function that reads the
 answer from its value."""
-
-FURTHER_REQUEST = compile_when_used(r"(-v\d{1,4})?(-a\d{1,2})?$")
-"""The suffix that further votes and repeated requests add to the name of the first request."""
 
 
 def request_line(pending: PendingRequest, url: str = URL) -> str:
@@ -88,8 +82,10 @@ def read_result(line: str, model: str = "") -> tuple[str, Answer]:
     try:
         # Some editors write a byte order mark.
         result: Any = from_json(line.removeprefix("\ufeff"))
-        answer = _read_answer(result, model)
-        return str(result["custom_id"]), answer
+        for key, read_form in RESULT_FORMS.items():
+            if key in result:
+                return str(result["custom_id"]), read_form(result[key])
+        return str(result["custom_id"]), _read_openai_answer(result, model)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         message = "not a line of batch results: it needs custom_id, and response, error or result"
         raise CaseError("unreadable_row", message, line[:80]) from error
@@ -111,13 +107,6 @@ def without_keys(secrets: Secrets) -> Callable[[str], str]:
         return redact(line, keys)
 
     return clean
-
-
-def _read_answer(result: Any, model: str) -> Answer:  # noqa: ANN401  any JSON value
-    for key, read_form in RESULT_FORMS.items():
-        if key in result:
-            return read_form(result[key])
-    return _read_openai_answer(result, model)
 
 
 def _read_openai_answer(result: Mapping[str, Any], model: str) -> Answer:
@@ -158,30 +147,6 @@ class CollectedAnswers:
         self.online_usage = Usage()
         self.n_unreadable = 0
         self._lines = DiskDict()
-        self._requested = DiskDict()
-
-    @property
-    def n_unfit(self) -> int:
-        """How many answers belong to none of the requests that `note_requests` has seen.
-
-        They come from another model, judge or option, or from cases that have since changed.
-        """
-        n_unfit = 0
-        for name in self._lines:
-            first_name = FURTHER_REQUEST.sub("", name)
-            if not self._requested.get(first_name):
-                n_unfit += 1
-        return n_unfit
-
-    def note_requests(self, previous: Previous | None) -> Previous:
-        """Wrap `previous` in a function that also records what each judge asks about each case."""
-
-        def look_up(judge: AnyJudge, case: Case) -> Verdict | None:
-            for single_judge in judge.voters:
-                self._requested[first_id(single_judge, case)] = True
-            return previous(judge, case) if previous else None
-
-        return look_up
 
     def add(self, lines: Iterable[str], model: str = "", *, are_online: bool = False) -> None:
         """Add lines of results; blank lines are skipped, and those that are not results are counted.
@@ -228,7 +193,6 @@ class CollectedAnswers:
     def close(self) -> None:
         """Remove what is on disk."""
         self._lines.close()
-        self._requested.close()
 
 
 def request_lines(

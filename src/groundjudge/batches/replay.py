@@ -7,6 +7,7 @@ the first batch contains the first requests, the second one those that must be r
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -171,14 +172,13 @@ def pending_requests(
             yield list(new_requests.values()), n_useful
 
 
-def verdicts_in(  # noqa: PLR0913  independent options
+def verdicts_in(
     answers: Answers,
     judges: Sequence[AnyJudge],
     rows: Iterable[Row],
     *,
     previous: Previous | None = None,
-    is_final: bool = True,
-    on_waiting: Callable[[str], object] = lambda _: None,
+    waiting: Counter[str] | None = None,
 ) -> Generator[Verdict, None, None]:
     """Yield the verdicts from the answers, in the order of the rows, without calling a model.
 
@@ -189,14 +189,14 @@ def verdicts_in(  # noqa: PLR0913  independent options
         judges: the judges; for panels, all votes are requested.
         rows: the cases.
         previous: looks up existing verdicts, which are yielded too.
-        is_final: whether no more answers will come; if not, cases that an answer could change are skipped.
-        on_waiting: called with the judge's name for each verdict that waits for an answer.
+        waiting: counts the verdicts that a further answer could change, by judge, and that are not yielded;
+            None: no more answers will come.
     """
     for verdict, pending in _replay_rows(judges, rows, answers, previous):
-        if is_final or not pending:
-            yield verdict
+        if pending and waiting is not None:
+            waiting[verdict.judge] += 1
         else:
-            on_waiting(verdict.judge)
+            yield verdict
 
 
 def _replay_rows(
