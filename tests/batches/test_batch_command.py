@@ -63,11 +63,6 @@ def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> N
     assert run.results() == dict.fromkeys("0123", 1.0)
 
 
-def test_all_votes_are_asked_for_and_requests_above_the_limit_of_a_batch_are_noted(batches: Any) -> None:
-    submitted = batches(2).submit("--max-tokens-per-batch", "1", "--repeats", "3")
-    assert "requests above --max-tokens-per-batch, each in its own batch: 6" in submitted.stderr
-
-
 @pytest.mark.soak
 def test_a_second_round_is_not_begun_before_all_batches_have_ended(batches: Any) -> None:
     run: BatchCommands = batches(4, at_most=2, script=by_number({0: Status(500)}))
@@ -131,7 +126,6 @@ def test_the_rest_is_asked_for_in_further_batches(batches: Any, model: str) -> N
 
 
 ANOTHER = "belongs to another run"
-OLD = "is a file, as in earlier versions, and not the folder of a submitted run: collect it with"
 NO_STATE = "is not the state of a submitted run"
 EXISTS = "continue it with --resume, or choose another file"
 STATE = "v.jsonl.batch/state.json"
@@ -145,8 +139,8 @@ STATE = "v.jsonl.batch/state.json"
         pytest.param(None, "", "cancel", "groundjudge batch submit", id="cancel without a state"),
         pytest.param(STATE, "{}", "submit", NO_STATE, id="submit with a broken state"),
         pytest.param(STATE, "{}", "status", NO_STATE, id="status of a broken state"),
-        pytest.param("v.jsonl.batch", "{}", "submit", OLD, id="submit with the state of an old version"),
-        pytest.param("v.jsonl.batch", "{}", "status", OLD, id="status of the state of an old version"),
+        pytest.param("v.jsonl.batch", "{}", "submit", "File exists", id="submit, and the folder is a file"),
+        pytest.param("v.jsonl.batch", "{}", "status", "batch submit", id="status, and the folder is a file"),
         pytest.param("cases.jsonl", "", "submit", "no row could be read", id="no rows"),
         pytest.param("v.jsonl", "{}\n", "submit", EXISTS, id="a file of verdicts that exists"),
         pytest.param(None, "", "submit --out v.parquet", "choose a name that ends in .jsonl", id="a table"),

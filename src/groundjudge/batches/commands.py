@@ -206,9 +206,6 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     shared = f"duplicate rows {planned.n_shared:,}"
     online = f", asked online {planned.n_online:,}" if planned.n_online else ""
     note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}{online}")
-    if planned.n_large:
-        large = f"requests above --max-tokens-per-batch, each in its own batch: {planned.n_large:,}"
-        note(f"{large}; the provider may refuse them")
 
 
 def status(out: SubmittedOut) -> None:

@@ -158,15 +158,9 @@ def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, 
         StateError: `no_state`: nothing was submitted there, or the folder is something else; `in_use`:
             another process has it open.
     """
-    if folder.is_file():
-        message = (
-            f"{folder} is a file, as in earlier versions, and not the folder of a submitted run: collect it "
-            "with the version that wrote it, or choose another --out"
-        )
-        raise StateError("no_state", message, str(folder))
     if not is_new and not folder.is_dir():
         message = (
-            f"{folder} does not exist: name the file that you passed to `groundjudge batch submit` as --out"
+            f"{folder} is not a folder: name the file that you passed to `groundjudge batch submit` as --out"
         )
         raise StateError("no_state", message, str(folder))
     folder.mkdir(0o700, exist_ok=True)  # prompts and replies may be confidential

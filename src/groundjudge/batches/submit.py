@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryFile
@@ -62,7 +61,6 @@ class Plan:
         max_tokens_per_batch: the maximum number of prompt tokens in a batch, estimated; None: any number.
         n_free: verdicts that need no request: errors, nothing to judge, or already known.
         n_shared: requests that equal rows share with earlier ones.
-        n_large: requests that exceed `max_tokens_per_batch` alone.
         n_online: requests that were sent online; see `FirstRequests`.
         parts: the batches to create, by number.
     """
@@ -71,7 +69,6 @@ class Plan:
     max_tokens_per_batch: int | None = None
     n_free: int = 0
     n_shared: int = 0
-    n_large: int = 0
     n_online: int = 0
     parts: dict[int, PartOfRun] = field(default_factory=dict[int, PartOfRun])
 
@@ -85,8 +82,6 @@ class Plan:
         model = pending.model.name
         line = f"{provider.line(pending)}\n".encode()
         n_tokens = prompt_tokens(pending.request)
-        if n_tokens > self._most_tokens:
-            self.n_large += 1
         part = self._last_part(model)
         if part is None or not self._has_room(part, len(line), n_tokens, state, provider):
             number = len(state.parts) + len(self.parts) + 1
@@ -97,12 +92,6 @@ class Plan:
             file.write(line)
         changes = {"n_requests": part.n_requests + 1, "n_tokens": part.n_tokens + n_tokens}
         self.parts[part.number] = part.model_copy(update=changes)
-
-    @property
-    def _most_tokens(self) -> float:
-        if self.max_tokens_per_batch:
-            return self.max_tokens_per_batch
-        return inf
 
     def _last_part(self, model: str) -> PartOfRun | None:
         for part in reversed(self.parts.values()):
@@ -115,7 +104,7 @@ class Plan:
     ) -> bool:
         if part.n_requests in {provider.max_requests, self.max_requests}:
             return False
-        if part.n_tokens + n_tokens > self._most_tokens:
+        if self.max_tokens_per_batch and part.n_tokens + n_tokens > self.max_tokens_per_batch:
             return False
         return state.requests(part.number).stat().st_size + line_size <= provider.max_bytes
 
