@@ -171,7 +171,7 @@ def test_a_state_of_another_run_is_refused(batches: Any, monkeypatch: pytest.Mon
     assert (status.exit_code, "batch 1 (m): planned, 4 requests" in status.stdout) == (1, True)
     another = run.submit("--judge", "statement_groundedness")
     assert (another.exit_code, ANOTHER in another.output) == (2, True)
-    assert "(another --fields)" in run.submit("--fields", "query=response").output
+    assert "(another --format, --fields, --encoding" in run.submit("--fields", "query=response").output
     assert run.collect().exit_code == 0
     assert {*run.server.paid().values()} == {1}
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")

@@ -6,12 +6,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from functools import cache, partial
-from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, cast
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -46,14 +45,6 @@ from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.verdict_file import RunTotals
 from groundjudge.text.printable import json_line
 from groundjudge.verdict import Verdict
-
-Finish: TypeAlias = Literal["online", "batch"]
-"""How to retry what failed."""
-
-NEVER_SENT = Batch(
-    "", "cancelled", is_ended=True, message="the batch was cancelled before it was sent", is_refused=True
-)
-"""The batch of a part that is cancelled before it is sent."""
 
 CONTINUE = options.OutputOptions(resume=True)
 
@@ -158,13 +149,15 @@ def submit(
             limits["max_tokens_per_batch"] = max_tokens_per_batch
         # The folder is made last, so that a refusal above leaves none behind.
         with open_state(state_folder(out), is_new=True) as state:
-            run = make_submission(state, selection, judges, rows, limits, refusals=refused_names)
+            run = make_submission(
+                state, selection, row_options, judges, rows, limits=limits, refusals=refused_names
+            )
             if state.settings:
                 note(f"{state.folder} contains this run: continuing it")
                 state.write(run.settings, state.parts)
             else:
                 _plan_new_run(run, out, resume=resume)
-            create_batches(state, run.providers, listed_within=listed_within, show=_show_part)
+            create_batches(run, listed_within, _show_part)
             n_unsent = sum(part.step == "planned" for part in state.parts)
     more = ""
     if n_unsent:
@@ -236,7 +229,7 @@ Every = Annotated[
     typer.Option("--every", metavar="SECONDS", min=0.01, help="With --wait: how often to ask the provider."),
 ]
 FinishBy = Annotated[
-    Finish | None,
+    Literal["online", "batch"] | None,
     typer.Option(
         "--finish",
         help="Once all batches have ended, retry what failed, expired or could not be read: online, as "
@@ -327,10 +320,10 @@ def _gather(run: Submission, *, wait_between: float | None, listed_within: float
     show = cast("Callable[[PartOfRun], None]", cache(_show_part))
     while True:
         try:
-            create_batches(run.state, run.providers, listed_within=listed_within, show=show)
-            has_all = download(run.state, run.providers, show, listed_within=listed_within)
+            create_batches(run, listed_within, show)
+            has_all = download(run, listed_within, show)
             # Batches that were waiting for another one to end can be sent now.
-            create_batches(run.state, run.providers, listed_within=listed_within, show=show)
+            create_batches(run, listed_within, show)
         except ModelError as error:
             if error.code not in TRANSIENT or wait_between is None:
                 raise
@@ -352,16 +345,7 @@ def _plan(run: Submission, out: str, *, resume: bool) -> Plan:
         for model in models:
             declare_refusals(model, run.settings["refused"])
     with closing(answers_of(run.state)) as answers, open_out(out, run.judges, output) as verdict_file:
-        return plan(
-            run.state,
-            run.judges,
-            run.rows,
-            run.providers,
-            answers=answers,
-            previous=verdict_file.previous,
-            settings=run.settings,
-            first_requests=first_requests,
-        )
+        return plan(run, answers, verdict_file.previous, first_requests)
 
 
 def cancel(out: SubmittedOut) -> None:
@@ -380,7 +364,9 @@ def cancel(out: SubmittedOut) -> None:
                     batch = provider.batch(part.batch.id, cancel=True)
                 say(part_line(state.change(part, batch=batch)))
             elif part.step == "planned":
-                say(part_line(state.change(part, step="collected", batch=NEVER_SENT)))
+                message = "the batch was cancelled before it was sent"
+                batch = Batch("", "cancelled", is_ended=True, message=message, is_refused=True)
+                say(part_line(state.change(part, step="collected", batch=batch)))
 
 
 RequestsOut = Annotated[
@@ -422,35 +408,26 @@ def write(
     `groundjudge batch read` turns the results into verdicts. To retry what failed or could not be read, write
     a second file with --answered results.jsonl.
     """
-    with report_errors(), ExitStack() as until_written:
+    with report_errors():
         result_files = result_paths or []
         judges, rows = _load_inputs(out, cases, selection, row_options, result_files)
-        refused_names = _read_names(refusals, judges)
-        if refused_names is not None:
-            for judge_model in models_of(judges):
-                declare_refusals(judge_model, refused_names)
+        for judge_model in models_of(judges):
+            declare_refusals(judge_model, _read_names(refusals, judges) or ())
+        n_requests = 0
         data_file = None if out == STDIO else out
-        until_written.enter_context(hold_file("--out", data_file, overwrite=overwrite))
-        lines = request_lines(judges, rows, answered=_result_lines(result_files), url=url)
-        n_requests = _write_lines(lines, out, rows)
+        with (
+            hold_file("--out", data_file, overwrite=overwrite),
+            replace_file(Path(data_file)) if data_file else nullcontext(sys.stdout.buffer) as file,
+        ):
+            for line in request_lines(judges, rows, answered=_result_lines(result_files), url=url):
+                file.write(json_line(line, file))
+                n_requests += 1
+            fail_without_rows(rows)  # which leaves the file as it was
     place = "stdout" if out == STDIO else out
     unreadable = ""
     if rows.n_unreadable:
         unreadable = f"; {rows.n_unreadable:,} rows could not be read"
     note(f"{n_requests:,} requests written to {place}, for {rows.n_read:,} rows{unreadable}")
-
-
-def _write_lines(lines: Iterator[str], out: str, rows: CaseFile) -> int:
-    """Write the request lines, and return how many there are. Exit if no row could be read."""
-    # The first line is made before the file is opened, so that no file is written if no row can be read.
-    first_line = list(islice(lines, 1))
-    fail_without_rows(rows)
-    n_requests = 0
-    with nullcontext(sys.stdout.buffer) if out == STDIO else replace_file(Path(out)) as file:
-        for line in chain(first_line, lines):
-            file.write(json_line(line, file))
-            n_requests += 1
-    return n_requests
 
 
 ResultFiles = Annotated[

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
 from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
+from groundjudge.cli.options import RowOptions
 from groundjudge.cli.selection import JudgeSelection
 from groundjudge.judging.panel import AnyJudge, models_of
 from groundjudge.rubric.load import names
@@ -19,12 +21,7 @@ DIFFERENCES: Mapping[str, str] = {
     "identities": "another judge, model or option, or a prompt file or groundjudge has changed since",
     "endpoints": "another endpoint: see OPENAI_BASE_URL",
     "cases": "another file of cases",
-    "format": "another --format",
-    "fields": "another --fields",
-    "encoding": "another --encoding",
-    "limit": "another --limit",
-    "rows": "another --rows",
-    "keep_words": "--keep-words",
+    "row_options": "another --format, --fields, --encoding, --limit, --rows or --keep-words",
 }
 """How two runs can differ: the names of settings, each with the words for its difference."""
 
@@ -56,10 +53,11 @@ def state_folder(out: str) -> Path:
 def make_submission(
     state: State,
     selection: JudgeSelection,
+    row_options: RowOptions,
     judges: Sequence[AnyJudge],
     rows: CaseFile,
-    limits: Mapping[str, int],
     *,
+    limits: Mapping[str, int] = MappingProxyType({}),
     refusals: Sequence[str] | None = None,
 ) -> Submission:
     """Make the run of a state, or a new one. The limits and refusals you pass replace its previous ones.
@@ -67,10 +65,11 @@ def make_submission(
     Args:
         state: the state.
         selection: the judges as they were chosen.
-        judges: the same judges.
+        row_options: how the rows are read.
+        judges: the judges that were chosen.
         rows: the rows.
         limits: the limits of its batches.
-        refusals: the parameters that its models refuse, if known.
+        refusals: the parameters that its models refuse; None: as before, or unknown.
 
     Raises:
         StateError: `other_run`: the state belongs to another run.
@@ -88,12 +87,7 @@ def make_submission(
     settings = {
         "run": state.settings.get("run", uuid4().hex[:16]),
         "cases": str(Path(rows.path).resolve()),
-        "format": rows.file_format,
-        "fields": dict(rows.fields),
-        "encoding": rows.encoding,
-        "limit": rows.limit,
-        "rows": rows.array,
-        "keep_words": rows.keep_words,
+        "row_options": asdict(row_options),
         # A later `submit` may change the limits of a run that waits for the provider.
         "limits": {**state.settings.get("limits", {}), **limits},
         "refused": refusals,
@@ -127,20 +121,14 @@ def load_submission(state: State) -> Submission:
         raise StateError("no_state", message, str(state.folder))
     try:
         selection = JudgeSelection(**settings["selection"])
-    except TypeError as error:  # the options had other names then
+        row_options = RowOptions(**settings["row_options"])
+    except (TypeError, KeyError) as error:  # the options had other names then
         remedy = "collect it with that version, or submit the cases again with another --out"
         message = f"{state.folder} was submitted by another version of groundjudge: {remedy}"
         raise StateError("other_run", message, str(state.folder)) from error
-    rows = CaseFile(
-        settings["cases"],
-        file_format=settings["format"],
-        fields=settings["fields"],
-        encoding=settings["encoding"],
-        limit=settings["limit"],
-        array=settings.get("rows"),
-        keep_words=settings["keep_words"],
-    )
-    return make_submission(state, selection, selection.judges(in_batches=True), rows, {})
+    judges = selection.judges(in_batches=True)
+    rows = row_options.case_file(settings["cases"], judges)
+    return make_submission(state, selection, row_options, judges, rows)
 
 
 def part_line(part: PartOfRun) -> str:

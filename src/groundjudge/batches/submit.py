@@ -9,7 +9,7 @@ are stored.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,16 +22,13 @@ from groundjudge.batches.lines import CollectedAnswers, read_result, unanswered_
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, DiskDict, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State
+from groundjudge.batches.submission import Submission
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.files import name_in_errors, private_opener, replace_file, sync
-from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.failure import message_in, model_error
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.runs.cost import prompt_tokens
-from groundjudge.runs.run import Previous, Row
-
-Providers = Mapping[str, Provider]
-"""The provider of each model, by the model's name."""
+from groundjudge.runs.run import Previous
 
 TRIES = 5
 """How often to try creating a batch, or a download without progress, until the next command has to try."""
@@ -109,16 +106,8 @@ class Plan:
         return state.requests(part.number).stat().st_size + line_size <= provider.max_bytes
 
 
-def plan(  # noqa: PLR0913  independent options
-    state: State,
-    judges: Sequence[AnyJudge],
-    rows: Iterable[Row],
-    providers: Providers,
-    *,
-    answers: Answers = lambda _: None,
-    previous: Previous | None = None,
-    settings: Mapping[str, Any] | None = None,
-    first_requests: FirstRequests | None = None,
+def plan(
+    run: Submission, answers: Answers, previous: Previous | None, first_requests: FirstRequests | None
 ) -> Plan:
     """Put every unanswered request into parts, which are stored as a whole or not at all.
 
@@ -126,23 +115,18 @@ def plan(  # noqa: PLR0913  independent options
     into a batch, where it may be accepted.
 
     Args:
-        state: the state of the run.
-        judges: the judges; for panels, all votes are requested.
-        rows: the cases.
-        providers: the provider of each model.
+        run: the run; its settings are stored together with the plan.
         answers: the available answers.
         previous: looks up existing verdicts.
-        settings: stored in the state together with the plan; None: keep its current ones. "limits" contains
-            the user's limits, named as in a Plan.
         first_requests: the requests sent online; None: send none.
 
     Raises:
         ModelError: the endpoint did not answer online; nothing is planned then.
     """
-    new_settings = settings or state.settings
-    new_plan = Plan(**new_settings.get("limits", {}))
+    state = run.state
+    new_plan = Plan(**run.settings["limits"])
     with closing(_count_attempts(state)) as attempts:
-        for new_requests, n_useful in pending_requests(judges, rows, answers, previous):
+        for new_requests, n_useful in pending_requests(run.judges, run.rows, answers, previous):
             if n_useful == 0:
                 new_plan.n_free += 1
             new_plan.n_shared += n_useful - len(new_requests)
@@ -151,15 +135,15 @@ def plan(  # noqa: PLR0913  independent options
                 if attempts.get(request.custom_id, 0) >= MAX_ATTEMPTS:
                     continue
                 if first_requests is None or not first_requests.answer(request):
-                    new_plan.add(request, state, providers[request.model.name])
+                    new_plan.add(request, state, run.providers[request.model.name])
     if first_requests is not None:
         new_plan.n_online = first_requests.n_replies
         for request in first_requests.rejected:
-            new_plan.add(request, state, providers[request.model.name])
+            new_plan.add(request, state, run.providers[request.model.name])
     # The state may name a file of requests only once it is on disk.
     for number in new_plan.parts:
         sync(state.requests(number))
-    state.write(new_settings, [*state.parts, *new_plan.parts.values()])
+    state.write(run.settings, [*state.parts, *new_plan.parts.values()])
     return new_plan
 
 
@@ -175,9 +159,7 @@ def _count_attempts(state: State) -> DiskDict:
 
 
 def submit(
-    state: State,
-    providers: Providers,
-    *,
+    run: Submission,
     listed_within: float = LISTED_WITHIN,
     show: Callable[[PartOfRun], object] = lambda _: None,
 ) -> None:
@@ -186,18 +168,17 @@ def submit(
     If the user set limits, or a batch was refused, each batch of a model waits for the one before it to end.
 
     Args:
-        state: the state of the run, planned.
-        providers: the provider of each model.
+        run: the run, planned.
         listed_within: how many seconds a provider may take to list a new batch.
         show: called with each part whose batch has been created.
 
     Raises:
         ModelError: the provider refuses, or does not answer; finished steps are kept.
     """
-    for part in state.parts:
-        if part.step in {"planned", "creating"} and not _must_wait(state, part):
-            batch = _find_or_create(state, part, providers[part.model], listed_within)
-            show(state.change(part, step="created", batch=batch))
+    for part in run.state.parts:
+        if part.step in {"planned", "creating"} and not _must_wait(run.state, part):
+            batch = _find_or_create(run.state, part, run.providers[part.model], listed_within)
+            show(run.state.change(part, step="created", batch=batch))
 
 
 def _must_wait(state: State, part: PartOfRun) -> bool:
@@ -258,19 +239,16 @@ def _find_batch(
 
 
 def download(
-    state: State,
-    providers: Providers,
-    show: Callable[[PartOfRun], object] = lambda _: None,
-    *,
+    run: Submission,
     listed_within: float = LISTED_WITHIN,
+    show: Callable[[PartOfRun], object] = lambda _: None,
 ) -> bool:
     """Ask for the progress of each batch, and store the results of those that have ended.
 
     Args:
-        state: the state of the run.
-        providers: the provider of each model.
-        show: called with each part that had not been collected.
+        run: the run.
         listed_within: as for `submit`.
+        show: called with each part that had not been collected.
 
     Returns:
         Whether no more results are awaited.
@@ -278,11 +256,12 @@ def download(
     Raises:
         ModelError: the provider does not answer, or a download fails; other batches are still collected.
     """
+    state = run.state
     last_error: ModelError | None = None
     for part in state.parts:
         if part.step not in {"created", "incomplete", "lost"}:
             continue
-        provider = providers[part.model]
+        provider = run.providers[part.model]
         batch = fetch_batch(part, provider, listed_within)
         step = part.step if batch.is_ended else "created"
         part = state.change(part, batch=batch, step=step)  # noqa: PLW2901  the same part
