@@ -24,59 +24,33 @@ from groundjudge.verdict import __version__
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Judge": {
-        "examples": (
-            "groundjudge.cli.show:examples",
-            "Print 40 labelled cases for `groundjudge run`, as JSON Lines.",
-        ),
-        "run": ("groundjudge.cli.run:run", "Judge every case in a file and print a summary."),
-        "report": (
-            "groundjudge.report.command:report",
-            "Write an HTML report of the verdicts and their reasons.",
-        ),
-        "judges": ("groundjudge.cli.show:judges", "List judges with their scales and inputs."),
+        "examples": ("cli.show", "Print 40 labelled cases for `groundjudge run`, as JSON Lines."),
+        "run": ("cli.run", "Judge every case in a file and print a summary."),
+        "report": ("report.command", "Write an HTML report of the verdicts and their reasons."),
+        "judges": ("cli.show", "List judges with their scales and inputs."),
         "show": (
-            "groundjudge.cli.show:show",
+            "cli.show",
             "Print what a judge sends to a model for a case, and the scale on which it answers.",
         ),
     },
     "Measure": {
-        "agree": (
-            "groundjudge.lab.commands.agree:agree",
-            "Measure how far judges agree with people's labels.",
-        ),
-        "calibrate": (
-            "groundjudge.lab.commands.calibrate:calibrate",
-            "Fit thresholds to people's labels, and test them.",
-        ),
-        "compare": (
-            "groundjudge.lab.commands.compare:compare",
-            "Compare two judges, prompts or models, case by case.",
-        ),
-        "label": (
-            "groundjudge.lab.commands.label:label",
-            "Draw rows for people to label, and make the page on which they do.",
-        ),
-        "rate": (
-            "groundjudge.lab.commands.rate:rate",
-            "Estimate how many answers people would call grounded.",
-        ),
-        "probe": (
-            "groundjudge.lab.commands.probe:probe",
-            "Probe a judge: what it misses, what moves it, and what fools it.",
-        ),
+        "agree": ("lab.commands.agree", "Measure how far judges agree with people's labels."),
+        "calibrate": ("lab.commands.calibrate", "Fit thresholds to people's labels, and test them."),
+        "compare": ("lab.commands.compare", "Compare two judges, prompts or models, case by case."),
+        "label": ("lab.commands.label", "Draw rows for people to label, and make the page on which they do."),
+        "rate": ("lab.commands.rate", "Estimate how many answers people would call grounded."),
+        "probe": ("lab.commands.probe", "Probe a judge: what it misses, what moves it, and what fools it."),
     },
     "At scale": {
-        "estimate": (
-            "groundjudge.cli.estimate:estimate",
-            "Estimate the calls, tokens and cost of a run.",
-        ),
+        "estimate": ("cli.estimate", "Estimate the calls, tokens and cost of a run."),
         "batch": (
-            "groundjudge.batches.commands:batch",
+            "batches.commands",
             "Judge in a provider's batches, at half price and within a day; or write and read batch files.",
         ),
     },
 }
-"""The commands as `groundjudge --help` lists them, each with its location and first sentence of help."""
+"""The commands as `groundjudge --help` lists them: each with the module whose function has its name, and with
+the first sentence of its help."""
 
 RENAMED: Mapping[str, str] = {
     "--rule": "-O rule=median",
@@ -113,8 +87,8 @@ class Commands(TyperGroup):
         for group in COMMANDS.values():
             # Only the one that is called: importing all of them takes seconds.
             if cmd_name in group:
-                place, _ = group[cmd_name]
-                return import_command(cmd_name, place)
+                module, _ = group[cmd_name]
+                return import_command(cmd_name, module)
         return None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  as Typer has it
@@ -166,10 +140,9 @@ def _name_new_spelling(error: Exception) -> None:
 
 
 @cache
-def import_command(name: str, place: str) -> Any:  # noqa: ANN401  a command of Typer's, or a group
-    """Import a command from "module:function", and let Typer read its options."""
-    module, _, attribute = place.partition(":")
-    function_or_group = getattr(import_module(module), attribute)
+def import_command(name: str, module: str) -> Any:  # noqa: ANN401  a command of Typer's, or a group
+    """Import a command from the module that has it, and let Typer read its options."""
+    function_or_group = getattr(import_module(f"groundjudge.{module}"), name)
     if isinstance(function_or_group, typer.Typer):  # `batch`, which has its own commands
         return typer.main.get_command(function_or_group)
     # Typer only makes commands from apps: an app with one command is that command.
