@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from batch_commands import ANTHROPIC, OPENAI, BatchCommands, both, by_number, environment, rows
-from command_line import GOOD, run_command, run_program
+from command_line import GOOD, run_command
 from standin_batches import Call, Missing, Part, Unanswered
 from standin_openai import Cut, Status
 
@@ -528,19 +528,3 @@ def test_a_full_disk_is_a_message_and_the_command_can_go_on(batches: Any) -> Non
     assert run.submit().exit_code == 0
     assert with_a_full_disk(run, run.to_collect) == message.format("results")
     check(run)
-
-
-@soak
-def test_a_full_disk_of_temporary_files_is_an_os_error() -> None:
-    program = """
-import resource
-from groundjudge.batches.replay import DiskDict
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-found = DiskDict()
-try:
-    for number in range(4000):
-        found[str(number)] = "x" * 1000
-except OSError as error:
-    print(error)
-"""
-    assert run_program(program)[1].startswith("a temporary file cannot be written: ")

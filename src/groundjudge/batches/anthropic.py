@@ -153,10 +153,8 @@ def params_of(
         if value is not None:
             params[name] = value
     stop: str | list[str] | None = parameters.get("stop")
-    if isinstance(stop, str) and stop:  # OpenAI's API accepts a string, this one only a list
-        params["stop_sequences"] = [stop]
-    elif stop:
-        params["stop_sequences"] = stop
+    if stop:  # OpenAI's API accepts a string, this one only a list
+        params["stop_sequences"] = [stop] if isinstance(stop, str) else stop
     return params
 
 

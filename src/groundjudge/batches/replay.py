@@ -103,37 +103,23 @@ class DiskDict:
     """What is known about each request, by its name, until it is closed.
 
     It lives in a temporary file: a run can have millions of requests, and memory must not grow with them.
-
-    Raises:
-        OSError: the file cannot be written, usually because the disk is full.
     """
 
     def __init__(self) -> None:
         # A database without a name is a temporary file. Verdicts are made in a run's own thread.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._execute("CREATE TABLE entries (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+        self._file.execute("CREATE TABLE entries (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  what was set
         """Return the value of a name, as it comes back from JSON."""
-        row = self._execute("SELECT value FROM entries WHERE name = ?", name).fetchone()
+        row = self._file.execute("SELECT value FROM entries WHERE name = ?", (name,)).fetchone()
         if row is None:
             return default
         (value,) = row
         return from_json(value)
 
     def __setitem__(self, name: str, value: object) -> None:
-        self._execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", name, to_json(value))
-
-    def __iter__(self) -> Iterator[str]:
-        for (name,) in self._execute("SELECT name FROM entries"):
-            yield name
-
-    def _execute(self, statement: str, *values: str | bytes) -> sqlite3.Cursor:
-        try:
-            return self._file.execute(statement, values)
-        except sqlite3.OperationalError as error:
-            message = f"a temporary file cannot be written: {error}"
-            raise OSError(message) from error
+        self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (name, to_json(value)))
 
     def close(self) -> None:
         """Remove the file."""

@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from statistics import median, quantiles
 from types import MappingProxyType
 from typing import Any
@@ -90,20 +91,11 @@ class JudgeCounts:
 
     def levels(self, summary: Summary) -> list[dict[str, Any]]:
         """Count how often each level was given, by rising mean score, with levels without a score last."""
-        scored_levels: list[tuple[float, str]] = []
-        unscored_levels: list[str] = []
-        for label in summary.labels:
-            if label in self.label_scores:
-                total, n = self.label_scores[label]
-                scored_levels.append((total / n, label))
-            else:
-                unscored_levels.append(label)
         levels: list[dict[str, Any]] = []
-        for mean, label in sorted(scored_levels):
-            levels.append({"name": label, "n": summary.labels[label], "mean": mean})
-        for label in sorted(unscored_levels):
-            levels.append({"name": label, "n": summary.labels[label], "mean": None})
-        return levels
+        for label in sorted(summary.labels):
+            total, n = self.label_scores.get(label, (0.0, 0))
+            levels.append({"name": label, "n": summary.labels[label], "mean": total / n if n else None})
+        return sorted(levels, key=lambda level: inf if level["mean"] is None else level["mean"])
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,8 @@ def report(
     """
     with report_errors():
         from groundjudge.report.collected import collect  # noqa: PLC0415
-        from groundjudge.report.page import disagreements_of, fill_report  # noqa: PLC0415
+        from groundjudge.report.page import disagreements_of  # noqa: PLC0415
+        from groundjudge.report.page import report as make_report  # noqa: PLC0415
 
         inputs = [
             ("the file of verdicts", verdicts),
@@ -110,7 +111,9 @@ def report(
         ]
         check_files([("--out", out)], inputs)
         check_page(out)
-        _refuse_without_files(cases, labels, row_options, label_options)
+        rows_without_labels = replace(row_options, encoding=options.UTF_8) if labels else row_options
+        options.refuse_without(cases, "--cases", rows_without_labels)  # --encoding is of the labels, too
+        options.refuse_without(labels or cases, "--labels", label_options)
         file = load_verdicts(verdicts)
         read_rows = list[FileRow] if cases is None else stored_rows(cases, row_options)
         people, judged_rows, notes = _join_labels(
@@ -127,17 +130,15 @@ def report(
         collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds)
         shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
         _check_judged(shown_cases, collected.shown_verdicts)
-        card = read_card(probe) if probe else None
-        changes = _measure_changes(file, earlier, people, thresholds, label_options.label_threshold)
-        html = fill_report(
+        html = make_report(
             collected,
             title=Path(verdicts).name,
             cases=shown_cases,
             labels=people,
             agreements=agreements,
             rate=_estimate_rate(file, people, label_options),
-            probe=card,
-            changes=changes,
+            probe=read_card(probe) if probe else None,
+            changes=_measure_changes(file, earlier, people, thresholds, label_options.label_threshold),
         )
         n_bytes = write_page(out, html)
     screen = Screen()
@@ -155,16 +156,6 @@ def report(
             f"{cases}: no row has the id of a verdict: use the same --fields and --format as for `run`"
         )
     exit_after(screen, notes, file)
-
-
-def _refuse_without_files(
-    cases: str | None, labels: str | None, rows: options.RowOptions, label_options: measuring.LabelOptions
-) -> None:
-    """Exit if there are options for cases or labels, but no such file."""
-    if labels:
-        rows = replace(rows, encoding=options.UTF_8)  # --encoding also applies to the file of labels
-    options.refuse_without(cases, "--cases", rows)
-    options.refuse_without(labels or cases, "--labels", label_options)
 
 
 def _join_labels(  # noqa: PLR0917  two files, one of which has labels
@@ -265,17 +256,10 @@ def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[lis
             if isinstance(row, CaseError):
                 raise row
             case_id = id_of(row, number)
-            if case_id not in shown_ids:
-                continue
-            # If several rows share an id, `run` judges the first.
-            if case_id in read_ids:
-                unreadable.append(f"row {number} is not shown: an earlier row also has the id {case_id!r}")
+            if case_id not in shown_ids or case_id in read_ids:  # of rows with one id, `run` judges the first
                 continue
             read_ids.add(case_id)
-            case = case_of(row, number)
-            cases.append(case)
-            for error in case.unreadable.values():
-                unreadable.append(f"row {number} is only partly shown: {error.message}")
+            cases.append(case_of(row, number))
         except CaseError as error:
             unreadable.append(f"row {number} cannot be shown: {error.message}")
     return cases, unreadable

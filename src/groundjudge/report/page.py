@@ -25,7 +25,7 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 def report(  # noqa: PLR0913  independent options
-    verdicts: Iterable[Verdict],
+    verdicts: Iterable[Verdict] | CollectedVerdicts,
     *,
     title: str = "verdicts",
     cases: Iterable[Case] = (),
@@ -46,7 +46,8 @@ def report(  # noqa: PLR0913  independent options
     that people's label agrees with or not.
 
     Args:
-        verdicts: verdicts of any judges. Only a judge's last verdict on a case counts.
+        verdicts: verdicts of any judges, or what `collect` has collected from them. Only a judge's last
+            verdict on a case counts.
         title: the heading, such as the name of the file of verdicts.
         cases: the judged cases, matched with verdicts by their ids.
         labels: human labels to show with the verdicts.
@@ -65,44 +66,14 @@ def report(  # noqa: PLR0913  independent options
     Raises:
         LabelError: `unreadable_label`.
     """
-    thresholds: dict[str, float] = {}
-    for agreement in agreements:
-        if agreement.threshold is not None:
-            thresholds[agreement.judge] = agreement.threshold
-    collected = collect(verdicts, disagreements_of(agreements), most_of_a_kind, thresholds)
-    return fill_report(
-        collected,
-        title=title,
-        cases=cases,
-        labels=labels,
-        agreements=agreements,
-        rate=rate,
-        probe=probe,
-        changes=changes,
-    )
-
-
-def disagreements_of(agreements: Iterable[Agreement]) -> frozenset[tuple[str, str]]:
-    """Return the judge and case of each listed disagreement."""
-    disagreements: set[tuple[str, str]] = set()
-    for agreement in agreements:
-        for disagreement in agreement.worst:
-            disagreements.add((agreement.judge, disagreement.case_id))
-    return frozenset(disagreements)
-
-
-def fill_report(  # noqa: PLR0913  independent options
-    collected: CollectedVerdicts,
-    *,
-    title: str,
-    cases: Iterable[Case],
-    labels: Labels | None,
-    agreements: Sequence[Agreement],
-    rate: TrueRate | None,
-    probe: Card | None,
-    changes: Sequence[ModelChange],
-) -> str:
-    """Make the page for collected verdicts; for the arguments see `report`."""
+    if isinstance(verdicts, CollectedVerdicts):
+        collected = verdicts
+    else:
+        thresholds: dict[str, float] = {}
+        for agreement in agreements:
+            if agreement.threshold is not None:
+                thresholds[agreement.judge] = agreement.threshold
+        collected = collect(verdicts, disagreements_of(agreements), most_of_a_kind, thresholds)
     shown_ids = collected.shown_ids
     shown_cases: dict[str, Case] = {}
     for case in cases:
@@ -129,6 +100,15 @@ def fill_report(  # noqa: PLR0913  independent options
         "verdicts": _verdicts_data(collected, shown_cases, signatures, labels),
     }
     return fill_page("page", title, data, Path(__file__).parent)
+
+
+def disagreements_of(agreements: Iterable[Agreement]) -> frozenset[tuple[str, str]]:
+    """Return the judge and case of each listed disagreement."""
+    disagreements: set[tuple[str, str]] = set()
+    for agreement in agreements:
+        for disagreement in agreement.worst:
+            disagreements.add((agreement.judge, disagreement.case_id))
+    return frozenset(disagreements)
 
 
 def _positions(keys: Iterable[KeyT]) -> dict[KeyT, int]:
