@@ -212,18 +212,13 @@ def custom_id(model: Model, request: Request) -> str:
 
     It is the name of the first request; further votes and repeated requests add a number at the end.
     """
-    # Anthropic accepts no other characters and no longer names.
-    name = first_id(Judge(request.rubric, model), request.case)
+    # Anthropic accepts no other characters and no longer names. Equal rows share it, whatever their ids.
+    name = Judge(request.rubric, model).key(request.case.replace(id=None))
     if request.repeat:
         name += f"-v{request.repeat + 1}"
     if request.attempt > 1:
         name += f"-a{request.attempt}"
     return name
-
-
-def first_id(judge: Judge, case: Case) -> str:
-    """Name a judge's first request about a case; equal rows share the name regardless of their ids."""
-    return judge.key(case.replace(id=None))
 
 
 @dataclass

@@ -24,8 +24,6 @@ from groundjudge.text.patterns import compile_when_used
 UTF_8 = "utf-8"
 """The encoding of files for which no other is named."""
 
-PRICES = "expected IN,OUT or IN,OUT,CACHED, the prices per million tokens, such as --price 0.4,1.6"
-
 NEXT_ASSIGNMENT = compile_when_used(r",(?=\s*\w+=)")
 """The comma between two fields and their paths."""
 
@@ -241,7 +239,7 @@ def prices_of(price: str | None) -> Prices | None:
     try:
         return Prices(*(float(part) for part in price.split(",")))
     except (TypeError, ValueError):  # one price, or four; a word, or a price below 0
-        fail(f"--price {price}: {PRICES}")
+        fail(f"--price {price}: expected IN,OUT or IN,OUT,CACHED per million tokens, such as --price 0.4,1.6")
 
 
 def flags_of(group: Any) -> list[str]:  # noqa: ANN401  one of the dataclasses of options

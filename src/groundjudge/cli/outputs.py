@@ -54,12 +54,9 @@ def check_cases(path: str) -> None:
     Raises:
         OSError: it cannot.
     """
-    if path == STDIO:
-        return
     # A pipe cannot be opened twice; the reader of rows refuses a folder with its own message.
-    if Path(path).is_fifo() or Path(path).is_dir():
-        return
-    Path(path).open("rb").close()
+    if path != STDIO and not Path(path).is_fifo() and not Path(path).is_dir():
+        Path(path).open("rb").close()
 
 
 def open_out(

@@ -345,8 +345,7 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
-        path = path.strip()
-        name, dot, key = path.partition(".")
+        name, dot, key = path.strip().partition(".")
         if not equals or not (text or dot):
             fail(f"-O {assignment}: expected NAME=VALUE, such as -O empty_response=worst")
         fail_if_several("-O", assignment, lambda word: word in declared or word in REQUEST_PARAMETERS)
@@ -354,7 +353,18 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
             fail(f"-O {assignment}: {_why_unknown(name, text, list(declared))}")
         if name == "parameters" and key in {"model", "messages"}:
             fail(f"-O {assignment}: the model is that of --model, and the messages are those of the prompt")
-        _assign(options, name, text, key if dot else None, assignment)
+        # `weighted=true` is an option, and `levels.2=poor` an entry of one.
+        given: Any = options
+        entry: object = name
+        value = _read_value(text)
+        if dot:
+            given = options.setdefault(name, {})
+            entry = _read_word(key)
+            value = _read_word(text)
+        # `-O parameters=none` has set the whole option, which is then not a mapping.
+        if not isinstance(given, dict) or entry in given:
+            fail(f"-O {assignment}: {path.strip()} is given twice: leave one out")
+        given[entry] = value
     for name in BLANK_OPTIONS:
         if isinstance(options.get(name), str):
             options[name] = [options[name]]
@@ -365,25 +375,6 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
         except TypeError as error:
             fail(f"-O {error}")
     return options
-
-
-def _assign(options: dict[str, Any], name: str, text: str, key: str | None, assignment: str) -> None:
-    """Add an option to those already read. Exit if it is among them.
-
-    `weighted=true` adds {"weighted": True}; `levels.2=poor`, which has the key "2", {"levels": {2: "poor"}}.
-    """
-    given_twice = f"-O {assignment}: {assignment.partition('=')[0].strip()} is given twice: leave one out"
-    if key is None:
-        if name in options:
-            fail(given_twice)
-        options[name] = _read_value(text)
-        return
-    mapping = options.setdefault(name, {})
-    entry = _read_word(key)
-    # `-O parameters=none` has set the whole option, which is then not a mapping.
-    if not isinstance(mapping, dict) or entry in mapping:
-        fail(given_twice)
-    mapping[entry] = _read_word(text)
 
 
 def _why_unknown(name: str, text: str, options: list[str]) -> str:
