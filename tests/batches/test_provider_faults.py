@@ -313,7 +313,7 @@ def test_with_a_limit_the_next_batch_is_sent_when_one_ends(
     assert run.submit(*limit).exit_code == 0
     assert len(run.server.batches) == 1
     status = run.invoke("batch", "status", run.out)
-    assert (status.exit_code, "--wait` sends them" in status.output) == (1, True)
+    assert (status.exit_code, ": planned, " in status.output) == (1, True)
     while not wait and len(run.server.batches) < n_parts:
         assert run.invoke("batch", "collect", run.out).exit_code == 1
     check(run)

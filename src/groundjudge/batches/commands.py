@@ -133,13 +133,13 @@ def submit(
     sent twice. Its progress is stored in the folder PATH.batch.
     """
     with report_errors():
-        # A file that does not exist is reported when it is opened.
-        if cases == STDIO or (Path(cases).exists() and not can_read_again(cases)):
-            fail(f"{cases}: a submitted run reads its cases several times: pass a file")
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
         judges, rows = _load_inputs(out, cases, selection, row_options)
-        _read_first_row(rows)  # refuse a file without rows before there is a folder or a batch
+        if not can_read_again(cases):
+            fail(f"{cases}: a submitted run reads its cases several times: pass a file")
+        if all(isinstance(row, CaseError) for row in rows):  # before there is a folder or a batch
+            fail_without_rows(rows)
         refused_names = _read_names(refusals, judges)
         # The names are those of a plan, and of the limits in the state.
         limits: dict[str, int] = {}
@@ -182,14 +182,6 @@ def _read_names(refusals: str | None, judges: Sequence[AnyJudge]) -> list[str] |
     return names
 
 
-def _read_first_row(rows: CaseFile) -> None:
-    """Read up to the first row that can be read. Exit if there is none."""
-    for row in rows:
-        if not isinstance(row, CaseError):
-            break
-    fail_without_rows(rows)
-
-
 def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     """Plan the batches of a run that has none yet, and say how many there are."""
     if is_nonempty_file(out) and not resume:
@@ -214,11 +206,6 @@ def status(out: SubmittedOut) -> None:
                 say(part_line(state.change(part, batch=batch)))
             else:
                 say(part_line(part))
-        if any(part.step in {"planned", "creating"} for part in state.parts):
-            fail(
-                "some batches have not been sent: `groundjudge batch collect --wait` sends them",
-                status=INCOMPLETE,
-            )
         has_ended = all(part.batch.is_ended for part in state.parts)
         raise typer.Exit(0 if has_ended else INCOMPLETE)
 

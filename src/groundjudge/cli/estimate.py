@@ -107,21 +107,13 @@ def _may_be_fewer(estimate: Estimate) -> bool:
 
 def _cost_line(estimates: Sequence[Estimate], prices: Prices) -> str:
     """Write what all judges cost together: "cost: about 0.0123 for prompts, at most 0.0456 for replies"."""
-    prompt_tokens = 0
+    about = "at most about" if any(map(_may_be_fewer, estimates)) else "about"
+    prompt_tokens = sum(estimate.prompt_tokens for estimate in estimates)
+    prompts = f"{about} {prices.of(Usage(prompt_tokens=prompt_tokens)):.4f} for prompts"
     completion_tokens = 0
-    is_limited = True
-    about = "about"
     for estimate in estimates:
-        prompt_tokens += estimate.prompt_tokens
         if estimate.completion_tokens is None:  # one judge without a limit means that the sum has none
-            is_limited = False
-        else:
-            completion_tokens += estimate.completion_tokens
-        if _may_be_fewer(estimate):
-            about = "at most about"
-    prompt_cost = prices.of(Usage(prompt_tokens=prompt_tokens))
-    prompts = f"{about} {prompt_cost:.4f} for prompts"
-    if not is_limited:
-        return f"cost: {prompts}; replies have no token limit"
+            return f"cost: {prompts}; replies have no token limit"
+        completion_tokens += estimate.completion_tokens
     reply_cost = prices.of(Usage(completion_tokens=completion_tokens))
     return f"cost: {prompts}, at most {reply_cost:.4f} for replies"

@@ -150,8 +150,7 @@ class RowOptions:
         if judges is not None:
             inputs = []
             for judge in judges:
-                for rubric in judge.rubrics:
-                    inputs += [prompt_input.name for prompt_input in rubric.inputs]
+                inputs += [prompt_input.name for prompt_input in judge.inputs]
         try:
             return Fields.of(paths, inputs).paths
         except CaseError as error:

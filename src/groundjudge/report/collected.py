@@ -17,7 +17,7 @@ from typing import Any
 
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.runs.summary import Summary, Tally
-from groundjudge.verdict import Usage, Verdict, deciding_score, passes
+from groundjudge.verdict import Verdict, deciding_score, passes
 
 # Maximum number of verdicts of a kind on the page. A kind is one judge with one outcome and, if there are
 # labels, whether people agree with it.
@@ -39,8 +39,7 @@ class JudgeCounts:
         n_passed: verdicts with a score that passed; "not applicable" passes without one, and is counted
             separately.
         n_calls: how many times the model was asked.
-        usage: the tokens of all verdicts that report them.
-        n_with_tokens: how many verdicts report them.
+        n_with_tokens: how many verdicts report their tokens.
         latencies: the seconds taken by each verdict for which a model was called.
         models: the names of the models that answered.
         prompts: the versions of the prompt.
@@ -50,7 +49,6 @@ class JudgeCounts:
     histogram: list[list[int]] = field(default_factory=lambda: [[0, 0] for _ in range(HISTOGRAM_BINS)])
     n_passed: int = 0
     n_calls: int = 0
-    usage: Usage = field(default_factory=Usage)
     n_with_tokens: int = 0
     latencies: array[float] = field(default_factory=lambda: array("d"))
     models: set[str] = field(default_factory=set[str])
@@ -63,7 +61,6 @@ class JudgeCounts:
         if verdict.passed and verdict.score is not None:
             self.n_passed += 1
         if verdict.usage:
-            self.usage += verdict.usage
             self.n_with_tokens += 1
         if verdict.model:
             self.models.add(verdict.model)
@@ -147,8 +144,10 @@ def collect(
     shown_verdicts: list[Verdict] = []
     n_of_kind: Counter[tuple[str, str, bool | None, bool]] = Counter()
     for verdict in latest:
-        if verdict.judge in thresholds:
-            verdict = _at_threshold(verdict, thresholds[verdict.judge])  # noqa: PLW2901  the same verdict
+        score = deciding_score(verdict)
+        if verdict.judge in thresholds and score is not None:  # without a score it passes as in the run
+            passed = passes(score, thresholds[verdict.judge])
+            verdict = verdict.model_copy(update={"passed": passed})  # noqa: PLW2901  the same verdict
         tally.add(verdict)
         counts.setdefault(verdict.judge, JudgeCounts()).add(verdict)
         disagrees = (verdict.judge, verdict.case_id or "") in disagreements
@@ -165,11 +164,3 @@ def collect(
         most_of_a_kind,
         thresholds,
     )
-
-
-def _at_threshold(verdict: Verdict, threshold: float) -> Verdict:
-    """Apply a threshold to a verdict; without a score it passes as in the run."""
-    score = deciding_score(verdict)
-    if score is None:
-        return verdict
-    return verdict.model_copy(update={"passed": passes(score, threshold)})

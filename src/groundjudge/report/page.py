@@ -177,7 +177,7 @@ def _judge_data(summary: Summary, counts: JudgeCounts, agreement: Agreement | No
         "histogram": counts.histogram,
         "labels": counts.levels(summary),
         "calls": counts.n_calls,
-        "tokens": _tokens(counts.usage) if counts.n_with_tokens else None,
+        "tokens": _tokens(summary.usage) if summary.usage else None,
         "n_with_tokens": counts.n_with_tokens,
         "latency": counts.latency,
         "models": sorted(counts.models),
