@@ -187,9 +187,7 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
         ),
         pytest.param(
             {**ROW, "judges": "passage_quality"},
-            "nothing was judged, because every row names other judges under `judges`: choose one of them "
-            "with --judge, leave that key out of the rows, or, if your own prompt judges the same "
-            "thing as one of them, NAME, put `offline: NAME` in its front matter",
+            "nothing was judged, because every row names other judges under `judges`: choose one",
             id="rows for other judges",
         ),
         pytest.param(

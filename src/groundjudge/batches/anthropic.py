@@ -92,11 +92,8 @@ class AnthropicBatches:
         with self._errors():
             response = self._client.messages.batches.with_raw_response.list(limit=100)
             # `since` is by our clock; the provider's may be an hour ahead or behind.
-            now = datetime.now(UTC)
-            provider_now = now
-            if "date" in response.headers:
-                provider_now = parsedate_to_datetime(response.headers["date"])
-            earliest = since + provider_now.timestamp() - now.timestamp() - SLACK
+            ahead = parsedate_to_datetime(response.headers["date"]) - datetime.now(UTC)
+            earliest = since + ahead.total_seconds() - SLACK
             for batch in response.parse():  # the newest first
                 if batch.created_at.timestamp() < earliest:
                     return None
@@ -153,8 +150,10 @@ def params_of(
         if value is not None:
             params[name] = value
     stop: str | list[str] | None = parameters.get("stop")
-    if stop:  # OpenAI's API accepts a string, this one only a list
-        params["stop_sequences"] = [stop] if isinstance(stop, str) else stop
+    if isinstance(stop, str):  # OpenAI's API accepts a string, this one only a list
+        stop = [stop]
+    if stop:
+        params["stop_sequences"] = stop
     return params
 
 

@@ -46,8 +46,6 @@ from groundjudge.runs.verdict_file import RunTotals
 from groundjudge.text.printable import json_line
 from groundjudge.verdict import Verdict
 
-CONTINUE = options.OutputOptions(resume=True)
-
 SubmittedOut = Annotated[
     str,
     typer.Argument(metavar="OUT", help="The file that you passed to `groundjudge batch submit` as --out."),
@@ -186,7 +184,7 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     """Plan the batches of a run that has none yet, and say how many there are."""
     if is_nonempty_file(out) and not resume:
         fail(f"--out {out} already exists: continue it with --resume, or choose another file")
-    planned = _plan(run, out, resume=resume)
+    planned = _plan(run, out)
     counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
     shared = f"duplicate rows {planned.n_shared:,}"
     online = f", asked online {planned.n_online:,}" if planned.n_online else ""
@@ -252,7 +250,7 @@ def collect(
         has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
         # What fails in a further batch goes into yet another one, until nothing is left to ask.
         while has_all and finish == "batch":
-            planned = _plan(run, out, resume=True).parts
+            planned = _plan(run, out).parts
             if not planned:
                 break
             has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
@@ -287,8 +285,11 @@ def _write_answers(
             judges = with_models(judges, lambda model: AnsweredModel(model, answers))
             judged_by = partial(run_judges, judges, run.rows, **asdict(limits))
         else:
-            judged_by = partial(_replay, answers, judges, run.rows, None if has_all else waiting)
-        totals = judge_rows(judged_by, judges, out, CONTINUE, prices, count=run.rows.count)
+            judged_by = partial(_replay, answers, judges, run.rows)
+            if not has_all:
+                judged_by = partial(judged_by, waiting=waiting)
+        output = options.OutputOptions(resume=True)
+        totals = judge_rows(judged_by, judges, out, output, prices, count=run.rows.count)
         for judge_name, n_rows in waiting.items():
             totals.tally.add_waiting(judge_name, n_rows)
         _show_totals(Screen(), judges, run.rows, totals, answers, prices)
@@ -321,9 +322,9 @@ def _gather(run: Submission, *, wait_between: float | None, listed_within: float
         time.sleep(wait_between)
 
 
-def _plan(run: Submission, out: str, *, resume: bool) -> Plan:
+def _plan(run: Submission, out: str) -> Plan:
     """Plan batches of the requests that must be sent, or sent again."""
-    output = options.OutputOptions(resume=resume)
+    output = options.OutputOptions(resume=True)
     models = models_of(run.judges)
     first_requests: FirstRequests | None = None
     if run.settings["refused"] is None:
@@ -490,10 +491,8 @@ def _load_inputs(
     Exit if the cases cannot be read, or if --out cannot be written or is an input.
     """
     refuse_table(out)
-    inputs = [("the file of cases", cases)]
-    for path in results:
-        inputs.append(("a file of results", path))
-    check_files([("--out", out)], [*inputs, *selection.prompt_files])
+    result_files = [("a file of results", path) for path in results]
+    check_files([("--out", out)], [("the file of cases", cases), *result_files, *selection.prompt_files])
     check_cases(cases)
     judges = selection.judges(in_batches=True)
     return judges, row_options.case_file(cases, judges)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
@@ -104,7 +103,8 @@ def run(
         if out and lines and out != lines:
             from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
 
-            write_parquet(_readable_verdicts(lines), Path(out))
+            readable = (verdict for verdict in read_verdicts(lines) if isinstance(verdict, Verdict))
+            write_parquet(readable, Path(out))
         screen = Screen(to_stderr=out == STDIO)
         show_run(screen, judges, rows, totals)
         screen.text(*left_out)
@@ -130,10 +130,3 @@ def _lines_path(out: str | None, *, overwrite: bool) -> str | None:
     if is_nonempty_file(out) and not is_nonempty_file(lines) and not overwrite:
         fail(f"--out {out} already exists, but its lines, {lines}, do not: replace it with --overwrite")
     return lines
-
-
-def _readable_verdicts(path: str) -> Iterator[Verdict]:
-    """Read the verdicts of a file, skipping the lines that are not verdicts."""
-    for verdict in read_verdicts(path):
-        if isinstance(verdict, Verdict):
-            yield verdict

@@ -157,11 +157,7 @@ def exit_after_run(
     summaries = totals.tally.summaries()
     nothing = f"{rows.path}: nothing was judged, because"
     if not any(summary.n for summary in summaries):
-        remedy = (
-            "choose one of them with --judge, leave that key out of the rows, or, if your own prompt "
-            "judges the same thing as one of them, NAME, put `offline: NAME` in its front matter"
-        )
-        fail(f"{nothing} every row names other judges under `judges`: {remedy}")
+        fail(f"{nothing} every row names other judges under `judges`: choose one of them with --judge")
     fail_if_stopped(totals, out)
     if not _is_usable(summaries):
         fail(f"{nothing} no row can be judged as it was given: see above")

@@ -60,12 +60,13 @@ ListOptions = Annotated[
 
 def judges(name: RubricNames = None, *, list_options: ListOptions = False) -> None:
     """List judges with their scales and inputs."""
+    screen = Screen()
     if list_options:
-        _show_options()
+        for option_name, option in judging_options().items():
+            screen.text(f"  {option.help}", f"  default: {option.default}", heading=option_name)
         return
     with report_errors():
         rubrics = [load_rubric(rubric_name) for rubric_name in name or names()]
-    screen = Screen()
     for rubric in rubrics:
         inputs = ", ".join(_describe_input(prompt_input) for prompt_input in rubric.inputs)
         screen.text(
@@ -74,13 +75,6 @@ def judges(name: RubricNames = None, *, list_options: ListOptions = False) -> No
             f"  {rubric.prompt.description}",
             heading=rubric.name,
         )
-
-
-def _show_options() -> None:
-    """Print the options that -O takes, each with its default."""
-    screen = Screen()
-    for name, option in judging_options().items():
-        screen.text(f"  {option.help}", f"  default: {option.default}", heading=name)
 
 
 def examples() -> None:
@@ -131,11 +125,10 @@ def _example_case(rubric: Rubric) -> Case:
     # The sort keeps the order of the others.
     rows.sort(key=lambda row: rubric.name not in row["judges"])
     fields: dict[str, Any] = {}
-    for field_name in ALIASES:
-        for row in rows:
+    for row in rows:
+        for field_name in ALIASES:
             if field_name in row:
-                fields[field_name] = row[field_name]
-                break
+                fields.setdefault(field_name, row[field_name])
     return Case.of(fields)
 
 

@@ -10,7 +10,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import inf
 from statistics import median, quantiles
 from types import MappingProxyType
 from typing import Any
@@ -89,10 +88,13 @@ class JudgeCounts:
     def levels(self, summary: Summary) -> list[dict[str, Any]]:
         """Count how often each level was given, by rising mean score, with levels without a score last."""
         levels: list[dict[str, Any]] = []
-        for label in sorted(summary.labels):
-            total, n = self.label_scores.get(label, (0.0, 0))
-            levels.append({"name": label, "n": summary.labels[label], "mean": total / n if n else None})
-        return sorted(levels, key=lambda level: inf if level["mean"] is None else level["mean"])
+        for label, n_given in sorted(summary.labels.items()):
+            mean: float | None = None
+            if label in self.label_scores:
+                total, n = self.label_scores[label]
+                mean = total / n
+            levels.append({"name": label, "n": n_given, "mean": mean})
+        return sorted(levels, key=lambda level: (level["mean"] is None, level["mean"] or 0.0))
 
 
 @dataclass(frozen=True)

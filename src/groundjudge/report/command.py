@@ -111,8 +111,10 @@ def report(
         ]
         check_files([("--out", out)], inputs)
         check_page(out)
-        rows_without_labels = replace(row_options, encoding=options.UTF_8) if labels else row_options
-        options.refuse_without(cases, "--cases", rows_without_labels)  # --encoding is of the labels, too
+        options_of_cases = row_options
+        if labels:
+            options_of_cases = replace(row_options, encoding=options.UTF_8)  # --encoding is of labels, too
+        options.refuse_without(cases, "--cases", options_of_cases)
         options.refuse_without(labels or cases, "--labels", label_options)
         file = load_verdicts(verdicts)
         read_rows = list[FileRow] if cases is None else stored_rows(cases, row_options)

@@ -245,9 +245,7 @@ def _pairs_of(shares: Mapping[str, float] | None) -> list[tuple[str, float]]:
 
     {} gives an empty list, which is left out of the data.
     """
-    if shares is None:
-        return []
-    return list(shares.items())
+    return list((shares or {}).items())
 
 
 def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
