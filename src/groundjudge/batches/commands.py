@@ -201,9 +201,8 @@ def status(out: SubmittedOut) -> None:
         for part in state.parts:
             if part.step == "created":
                 batch = fetch_batch(part, run.providers[part.model])
-                say(part_line(state.change(part, batch=batch)))
-            else:
-                say(part_line(part))
+                part = state.change(part, batch=batch)  # noqa: PLW2901  the same part
+            say(part_line(part))
         has_ended = all(part.batch.is_ended for part in state.parts)
         raise typer.Exit(0 if has_ended else INCOMPLETE)
 

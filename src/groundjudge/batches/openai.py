@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class OpenAIBatches:
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
         """Upload the file of requests, and create its batch in one call without retries."""
-        with self._client() as client:
+        with self.model.client() as client:
             file_id = _upload(client, lines, _file_name(tag))
             # The client's own retry of an interrupted call would create a second batch.
             batch = client.with_options(max_retries=0).batches.create(
@@ -63,7 +63,7 @@ class OpenAIBatches:
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002  the protocol's
         """Find the batch whose metadata includes the tag, among those created since then."""
-        with self._client() as client:
+        with self.model.client() as client:
             for batch in client.batches.list(limit=100):  # the latest first
                 if batch.created_at < since - CLOCKS_DIFFER:
                     return None
@@ -74,7 +74,7 @@ class OpenAIBatches:
 
     def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
         """Return the batch as it is now; a cancelled one ends within minutes."""
-        with self._client() as client:
+        with self.model.client() as client:
             if cancel:
                 return self._describe(client.batches.cancel(batch_id))
             return self._describe(client.batches.retrieve(batch_id))
@@ -87,7 +87,7 @@ class OpenAIBatches:
         if start:
             headers = {"Range": f"bytes={first}-", "Accept-Encoding": "identity"}
         with (
-            self._client() as client,
+            self.model.client() as client,
             client.files.with_streaming_response.content(file_id, extra_headers=headers) as response,
         ):
             n_to_skip = start
@@ -101,9 +101,9 @@ class OpenAIBatches:
         Files that cannot be deleted expire, at OpenAI after 30 days.
         """
         # The results are already here: a file that cannot be deleted must not lose them.
-        with suppress(ModelError), self._client() as client:
+        with suppress(ModelError), self.model.client() as client:
             client.files.delete(batch.upload)
-        with suppress(ModelError), self._client() as client:
+        with suppress(ModelError), self.model.client() as client:
             for file in client.files.list(purpose="batch"):
                 if file.filename == _file_name(tag):
                     client.files.delete(file.id)
@@ -126,10 +126,6 @@ class OpenAIBatches:
             upload=batch.input_file_id,
             files=tuple(file_id for file_id in (batch.output_file_id, batch.error_file_id) if file_id),
         )
-
-    def _client(self) -> AbstractContextManager[SyncClient]:
-        """The model's client; anything it raises becomes a ModelError."""
-        return self.model.client()
 
 
 def _upload(client: SyncClient, lines: Path, name: str) -> str:

@@ -83,8 +83,7 @@ def hold_file(option: str, path: str | None, *, overwrite: bool) -> Generator[No
     in_use = ResumeError("in_use", f"{path}: another command is writing to it", path)
     with lock_file(Path(path), in_use):
         if is_nonempty_file(path) and not overwrite:
-            remedy = "choose another file, or replace it with --overwrite"
-            fail(f"{option} {path} already exists: {remedy}")
+            fail(f"{option} {path} already exists: choose another file, or replace it with --overwrite")
         yield
 
 
@@ -96,8 +95,7 @@ def is_table(out: str | None) -> bool:
 def refuse_table(out: str | None) -> None:
     """Exit if lines would be written to a file whose name says that it is a table."""
     if is_table(out):
-        remedy = "this command writes one JSON object per line: choose a name that ends in .jsonl"
-        fail(f"--out {out}: {remedy}")
+        fail(f"--out {out}: the command writes a JSON object per line: choose a name that ends in .jsonl")
 
 
 def _identity(path: str, stream: TextIO) -> object:

@@ -159,7 +159,11 @@ def exit_after_run(
     if not any(summary.n for summary in summaries):
         fail(f"{nothing} every row names other judges under `judges`: choose one of them with --judge")
     fail_if_stopped(totals, out)
-    if not _is_usable(summaries):
+    n_usable = 0
+    for summary in summaries:
+        n_faulty = sum(n for code, n in summary.errors.items() if code in CaseError.codes)
+        n_usable += summary.n + summary.n_waiting - n_faulty
+    if not n_usable:
         fail(f"{nothing} no row can be judged as it was given: see above")
     # A row that cannot be read is in no judge's coverage.
     if totals.n_unreadable:
@@ -169,15 +173,6 @@ def exit_after_run(
         if summary.coverage is not None and summary.coverage < min_coverage:
             is_complete = False
     raise typer.Exit(0 if is_complete else INCOMPLETE)
-
-
-def _is_usable(summaries: Sequence[Summary]) -> bool:
-    """Return whether some row could be shown to a judge."""
-    for summary in summaries:
-        n_faulty = sum(n for code, n in summary.errors.items() if code in CaseError.codes)
-        if summary.n + summary.n_waiting > n_faulty:
-            return True
-    return False
 
 
 def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:

@@ -180,9 +180,7 @@ class JudgeSelection:
         # Two prompt files may contain the same name, and summaries are by name.
         same_judge = find_duplicate(judge.name for judge in judges)
         if same_judge:
-            fail(
-                f"--judge: two judges have the name {same_judge!r}: change `name` in one of the prompt files"
-            )
+            fail(f"--judge: two judges have the name {same_judge!r}: change `name` in a prompt file")
         return judges
 
     def _check(self, options: Mapping[str, Any]) -> None:

@@ -128,7 +128,12 @@ def _verdicts_data(
     """Return the data of each verdict; judge, case and signature are positions in their lists."""
     judge_positions = _positions(summary.judge for summary in collected.summaries)
     case_positions = _positions(cases)
-    human_labels = {} if labels is None else _human_labels(collected, labels)
+    # Words as the judge writes them, other labels as numbers.
+    human_labels: dict[tuple[str, str], str | float | None] = {}
+    if labels is not None:
+        for judge in collected.counts:
+            for case_id, label in labels_for(judge, labels).by_case.items():
+                human_labels[judge, case_id] = label.word or label.number
     rows: list[dict[str, Any]] = []
     for verdict in collected.shown_verdicts:
         case_id = verdict.case_id or ""
@@ -140,15 +145,6 @@ def _verdicts_data(
         row["disagrees"] = (verdict.judge, verdict.case_id) in collected.disagreements
         rows.append(without_empty(row))
     return rows
-
-
-def _human_labels(collected: CollectedVerdicts, labels: Labels) -> dict[tuple[str, str], str | float | None]:
-    """Return people's labels by judge and case: words as the judge writes them, other labels as numbers."""
-    human_labels: dict[tuple[str, str], str | float | None] = {}
-    for judge in collected.counts:
-        for case_id, label in labels_for(judge, labels).by_case.items():
-            human_labels[judge, case_id] = label.word or label.number
-    return human_labels
 
 
 def _judges_data(
