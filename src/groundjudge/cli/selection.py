@@ -20,7 +20,7 @@ from groundjudge.cli.screen import fail
 from groundjudge.errors import CaseError, did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import CascadeOptions, PanelOptions, VoteOptions, as_judge, load
+from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, VoteOptions, as_judge, load
 from groundjudge.judging.panel import AnyJudge, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import ModelOptions, as_model
@@ -220,15 +220,16 @@ class JudgeSelection:
         votes = _take(options, VOTE_OPTIONS)
         bounds = _take(options, CASCADE_OPTIONS)
         blanks = _take(options, BLANK_OPTIONS)
-        of_judges: Any = {**options, "threshold": self.threshold}
+        of_judges = cast("JudgeOptions", {**options, "threshold": self.threshold})
         loaded = [load(name, model=models[0], **of_judges) for name in self.names]
         _check_inputs(loaded, blanks)
         groups: list[list[Judge]] = []
         for judge in loaded:
-            own_blanks: Any = {}
+            own_blanks: dict[str, list[str]] = {}
             for option, names_of_inputs in blanks.items():
                 own_blanks[option] = [name for name in names_of_inputs if _has_input(judge, name)]
-            groups.append([as_judge(judge, model, **own_blanks) for model in models])
+            judge_options = cast("JudgeOptions", own_blanks)
+            groups.append([as_judge(judge, model, **judge_options) for model in models])
         if self._judges_vote:  # with one model, so that each group is one judge: they become one group
             groups = [[judge for (judge,) in groups]]
         if self.cascade:
