@@ -9,6 +9,7 @@ from typing import Any
 
 import agents
 import pytest
+from crossed import crossed
 from guard_table import EARLIER, FALLBACK, QUERY, SOURCE, TURNS, Seen, Turn, judge_words
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.middleware import AgentMiddleware
@@ -111,8 +112,7 @@ def run_regenerated(turn: Turn, seen: Seen) -> Outcome:
 CORE_TURNS = {name: turn for name, turn in TURNS.items() if "beside" not in name and turn.judged}
 
 
-@pytest.mark.parametrize("run", [run_exchange, run_case, run_regenerated])
-@pytest.mark.parametrize("turn", CORE_TURNS.values(), ids=CORE_TURNS)
+@pytest.mark.parametrize(("turn", "run"), crossed(CORE_TURNS, [run_exchange, run_case, run_regenerated]))
 def test_guard_judges_every_message_of_a_response(turn: Turn, run: Any) -> None:
     """Here also the text beside calls is judged, because nothing is taken out of what the caller returns."""
     outcome = run(turn, Seen())

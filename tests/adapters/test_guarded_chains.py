@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
+from crossed import crossed
 from guard_table import FALLBACK, QUERY, SOURCE, Seen, judge_words
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.structured_output import ToolStrategy
@@ -77,7 +78,7 @@ def by_astream(chain: Any, asked: Any) -> Any:
     return output
 
 
-CALLS = pytest.mark.parametrize("call", [by_invoke, by_ainvoke, by_batch, by_stream, by_astream])
+CALLS = (by_invoke, by_ainvoke, by_batch, by_stream, by_astream)
 
 
 @dataclass(frozen=True)
@@ -170,8 +171,7 @@ PLACES: Mapping[str, Place] = {
 }
 
 
-@CALLS
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(("name", "call"), crossed(PLACES.keys(), CALLS))
 def test_what_is_judged_is_what_is_replaced(name: str, call: Any) -> None:
     place = PLACES[name]
     seen = Seen()
@@ -313,9 +313,8 @@ PASSED_ON: Mapping[str, tuple[Any, Callable[[Any], Any]]] = {
 DRAFTS = {"rewritten": ["bad one", "good two"], "replaced": ["bad one", "bad two"]}
 
 
-@CALLS
 @pytest.mark.parametrize("drafts", DRAFTS.values(), ids=DRAFTS)
-@pytest.mark.parametrize("name", PASSED_ON)
+@pytest.mark.parametrize(("name", "call"), crossed(PASSED_ON.keys(), CALLS))
 def test_chain_passes_its_first_input_on_and_no_note(name: str, drafts: Sequence[str], call: Any) -> None:
     asked, make = PASSED_ON[name]
     prompts: list[str] = []

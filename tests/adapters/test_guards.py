@@ -12,6 +12,7 @@ from typing import Any
 
 import agents
 import pytest
+from crossed import crossed
 from guard_table import FALLBACK, QUERY, REPLIES, ROWS, SOURCE, Row, Seen, judge
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
@@ -253,8 +254,7 @@ FIELDS = {"block": FALLBACK, "allow": "good one", "raise": LookupError}
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-@pytest.mark.parametrize("guard", ADAPTERS)
-@pytest.mark.parametrize("on_error", FIELDS)
+@pytest.mark.parametrize(("on_error", "guard"), crossed(FIELDS.keys(), ADAPTERS))
 def test_fields_that_cannot_be_found_follow_on_error(on_error: str, guard: Guarded, how: str) -> None:
     row = replace(ROWS["good"], options={"fields": raises, "on_error": on_error})
     decisions = Seen()
@@ -365,16 +365,18 @@ STRUCTURED: Mapping[str, tuple[Row, object]] = {
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize(
-    "guard",
-    [
-        structured_middleware,
-        structured_by_the_provider,
-        structured_pydantic_agent,
-        structured_as_text,
-        structured_openai_agent,
-    ],
+    ("name", "guard"),
+    crossed(
+        STRUCTURED.keys(),
+        [
+            structured_middleware,
+            structured_by_the_provider,
+            structured_pydantic_agent,
+            structured_as_text,
+            structured_openai_agent,
+        ],
+    ),
 )
-@pytest.mark.parametrize("name", STRUCTURED)
 def test_structured_answers_are_judged_like_others(name: str, guard: Guarded, how: str) -> None:
     row, answer = STRUCTURED[name]
     row = replace(row, options={"model": judge_of_data, **row.options})
@@ -431,8 +433,7 @@ async def test_next_turn_of_a_guarded_run_has_the_sources_of_the_last() -> None:
     assert SOURCE in str(decisions.outcomes[1].drafts[0].case)
 
 
-@pytest.mark.parametrize(("place", "fault"), PATHS)
-@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize(("guard", "place", "fault"), crossed(GUARDS, PATHS))
 def test_no_key_in_what_a_guard_hands_over(
     guard: Guarded,
     place: str,

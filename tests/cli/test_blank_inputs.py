@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from batch_commands import BatchCommands
 from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in, words
+from crossed import crossed
 from standin_openai import StandIn, Text
 
 from groundjudge.cli.screen import in_options
@@ -103,28 +104,31 @@ def test_a_blank_value_is_judged_where_it_may_be_blank(
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        pytest.param(
-            f"{G} -O may_be_empty=contxt",
-            "-O may_be_empty=contxt: no judge has that input; the inputs are: query, context, response",
-            id="misspelt",
-        ),
-        pytest.param(
-            f"{G} -O may_be_empty=reference",
-            "-O may_be_empty=reference: no judge has that input; the inputs are: query, context, response",
-            id="a field that only other judges have",
-        ),
-        pytest.param(
-            f"{G} {M} -O may_be_empty=query,places",
-            "-O may_be_empty=places: no judge has that input; "
-            "the inputs are: query, context, response, question, topic",
-            id="the second one, with the inputs of two judges",
-        ),
-        pytest.param(f"{G} -O may_be_empty=", "-O may_be_empty=: expected NAME=VALUE", id="no name"),
-    ],
+    ("options", "message", "name"),
+    crossed(
+        [
+            pytest.param(
+                f"{G} -O may_be_empty=contxt",
+                "-O may_be_empty=contxt: no judge has that input; the inputs are: query, context, response",
+                id="misspelt",
+            ),
+            pytest.param(
+                f"{G} -O may_be_empty=reference",
+                "-O may_be_empty=reference: no judge has that input; "
+                "the inputs are: query, context, response",
+                id="a field that only other judges have",
+            ),
+            pytest.param(
+                f"{G} {M} -O may_be_empty=query,places",
+                "-O may_be_empty=places: no judge has that input; "
+                "the inputs are: query, context, response, question, topic",
+                id="the second one, with the inputs of two judges",
+            ),
+            pytest.param(f"{G} -O may_be_empty=", "-O may_be_empty=: expected NAME=VALUE", id="no name"),
+        ],
+        ["run", "estimate", "batch submit", "batch write"],
+    ),
 )
-@pytest.mark.parametrize("name", ["run", "estimate", "batch submit", "batch write"])
 def test_an_input_that_no_judge_has_is_refused(
     command: Invoke, file_of: FileOf, name: str, options: str, message: str
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from batch_commands import BatchCommands
 from command_line import ROW, STRICT, FileOf, Invoke, verdicts_in
+from crossed import crossed
 from formatter import sure
 from standin_openai import StandIn, Text
 
@@ -92,36 +93,42 @@ def test_parameters_are_sent_with_each_request(
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        pytest.param(
-            "-O parameters.temperature", "-O parameters.temperature: expected NAME=VALUE", id="no value"
-        ),
-        pytest.param("-O =5", "-O =5: unknown option ''", id="no name"),
-        pytest.param(
-            "-O parameters.seed=1 -O parameters.seed=2",
-            "-O parameters.seed=2: parameters.seed is given",
-            id="twice",
-        ),
-        pytest.param(
-            "-O parameters.model=m", "-O parameters.model=m: the model is that of --model", id="model"
-        ),
-        pytest.param("-O parameters.messages=[]", "and the messages are those of the prompt", id="messages"),
-        pytest.param(
-            "--repeats 2 -O parameters.temperature=0",
-            "-O parameters.temperature=0 with --repeats would repeat one reply",
-            id="votes that are all alike",
-        ),
-        pytest.param(
-            "--threshold 75", "Invalid value for '--threshold': Input should be less", id="a percentage"
-        ),
-        pytest.param(
-            "--threshold -0.1", "Invalid value for '--threshold': Input should be greater", id="below 0"
-        ),
-        pytest.param("--threshold nan", "threshold", id="not a number"),
-    ],
+    ("options", "message", "name"),
+    crossed(
+        [
+            pytest.param(
+                "-O parameters.temperature", "-O parameters.temperature: expected NAME=VALUE", id="no value"
+            ),
+            pytest.param("-O =5", "-O =5: unknown option ''", id="no name"),
+            pytest.param(
+                "-O parameters.seed=1 -O parameters.seed=2",
+                "-O parameters.seed=2: parameters.seed is given",
+                id="twice",
+            ),
+            pytest.param(
+                "-O parameters.model=m", "-O parameters.model=m: the model is that of --model", id="model"
+            ),
+            pytest.param(
+                "-O parameters.messages=[]",
+                "and the messages are those of the prompt",
+                id="messages",
+            ),
+            pytest.param(
+                "--repeats 2 -O parameters.temperature=0",
+                "-O parameters.temperature=0 with --repeats would repeat one reply",
+                id="votes that are all alike",
+            ),
+            pytest.param(
+                "--threshold 75", "Invalid value for '--threshold': Input should be less", id="a percentage"
+            ),
+            pytest.param(
+                "--threshold -0.1", "Invalid value for '--threshold': Input should be greater", id="below 0"
+            ),
+            pytest.param("--threshold nan", "threshold", id="not a number"),
+        ],
+        ["run", "estimate", "batch write"],
+    ),
 )
-@pytest.mark.parametrize("name", ["run", "estimate", "batch write"])
 def test_what_cannot_be_meant_is_refused(
     command: Invoke, file_of: FileOf, name: str, options: str, message: str
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from bundled_judges import EVERY_FIELD, reply_of
+from crossed import crossed
 from decision_models import (
     REFUSAL,
     Answer,
@@ -106,9 +107,11 @@ EXPECTED: Mapping[str, tuple[str, bool | None, str | None, int]] = {
 """Status, whether it passes, the error's code, and the requests of a decision judge."""
 
 
-@pytest.mark.parametrize("form", ["openai", "systemone"])
+FORMS: tuple[Form, ...] = ("openai", "systemone")
+
+
+@pytest.mark.parametrize(("name", "form"), crossed(names(), FORMS))
 @pytest.mark.parametrize("state", EXPECTED)
-@pytest.mark.parametrize("name", names())
 def test_verdicts_of_decision_models(name: str, state: str, form: Form) -> None:
     if state == "not applicable" and name not in HAS_NOT_APPLICABLE:
         return
@@ -136,8 +139,9 @@ def test_verdicts_of_decision_models(name: str, state: str, form: Form) -> None:
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
 
 
-@pytest.mark.parametrize("state", ["passes", "fails", "too long", "endpoint down"])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(
+    ("name", "state"), crossed(names(), ["passes", "fails", "too long", "endpoint down"])
+)
 def test_text_and_decision_models_agree_on_what_a_verdict_says(name: str, state: str) -> None:
     text = Judge(load_rubric(name), text_replies(name)[state]).evaluate(EVERY_FIELD)
     decided = Judge(load_rubric(name), DECISION_MODELS[state]()).evaluate(EVERY_FIELD)

@@ -13,6 +13,7 @@ from typing import Any
 
 import openai
 import pytest
+from crossed import crossed
 from decision_requests import RULES, STATE, VERDICT, decision_request, many_questions, probabilities_in
 from standin_decisions import Decisions
 from standin_openai import Answer, Cut, Half, Hang, Raw, StandIn, Status
@@ -161,20 +162,26 @@ def test_an_option_whose_key_says_it_all_has_no_description() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "path"),
-    [
-        pytest.param("decisions:m", "{root}/v1", "/v1/decisions", id="OpenAI's base URL"),
-        pytest.param("decisions:m", "{root}/v1/", "/v1/decisions", id="with a slash behind it"),
-        pytest.param("decisions:m", "{root}/v1/decisions", "/v1/decisions", id="whole"),
-        pytest.param("decisions:m", "{root}/v1/systemone", "/v1/systemone", id="whole, under the other name"),
-        pytest.param("systemone:m", "{root}", "/v1/systemone", id="TypeSafe's base URL"),
-        pytest.param("systemone:m", "{root}/", "/v1/systemone", id="TypeSafe's with a slash behind it"),
-        pytest.param("systemone:m", "{root}/v1", "/v1/systemone", id="a base URL with the version"),
-        pytest.param("systemone:m", "{root}/v1/systemone/", "/v1/systemone", id="whole with a slash"),
-        pytest.param("systemone:m", "{root}/api/alpha/decisions", "/api/alpha/decisions", id="OpenRouter's"),
-    ],
+    ("name", "given", "path", "way"),
+    crossed(
+        [
+            pytest.param("decisions:m", "{root}/v1", "/v1/decisions", id="OpenAI's base URL"),
+            pytest.param("decisions:m", "{root}/v1/", "/v1/decisions", id="with a slash behind it"),
+            pytest.param("decisions:m", "{root}/v1/decisions", "/v1/decisions", id="whole"),
+            pytest.param(
+                "decisions:m", "{root}/v1/systemone", "/v1/systemone", id="whole, under the other name"
+            ),
+            pytest.param("systemone:m", "{root}", "/v1/systemone", id="TypeSafe's base URL"),
+            pytest.param("systemone:m", "{root}/", "/v1/systemone", id="TypeSafe's with a slash behind it"),
+            pytest.param("systemone:m", "{root}/v1", "/v1/systemone", id="a base URL with the version"),
+            pytest.param("systemone:m", "{root}/v1/systemone/", "/v1/systemone", id="whole with a slash"),
+            pytest.param(
+                "systemone:m", "{root}/api/alpha/decisions", "/api/alpha/decisions", id="OpenRouter's"
+            ),
+        ],
+        ["environment", "argument", "client", "async client"],
+    ),
 )
-@pytest.mark.parametrize("way", ["environment", "argument", "client", "async client"])
 def test_the_path_is_added_to_urls_that_do_not_have_it(
     name: str, given: str, path: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

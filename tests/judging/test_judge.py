@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from bundled_judges import reply_of, shown_fields
+from crossed import crossed
 from formatter import sure
 from scripted_model import NamedModel, ScriptedModel
 
@@ -111,26 +112,30 @@ def test_good_reply_gives_a_verdict_in_one_call(name: str) -> None:
 UNFINISHED = Reply("<S1>thi", finish_reason="length")
 
 
-@pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize(
-    ("replies", "code", "attempts"),
-    [
-        pytest.param(["hm", None], None, 2, id="no verdict, then a good reply"),
-        pytest.param(["", None], None, 2, id="empty, then a good reply"),
-        pytest.param([UNFINISHED, "hm", None], None, 3, id="cut off, no verdict, then a good reply"),
-        pytest.param(["hm", UNFINISHED, None], None, 3, id="no verdict, cut off, then a good reply"),
-        pytest.param(
-            [Reply("<S1>thi", finish_reason="unheard-of"), None],
-            None,
-            2,
-            id="unknown finish reason, then a good reply",
-        ),
-        pytest.param(["hm"], "no_verdict", 2, id="no verdict twice"),
-        pytest.param([UNFINISHED], "truncated", 2, id="cut off twice"),
-        pytest.param([Reply("", refusal="No.")], "refused", 2, id="refused twice"),
-        pytest.param([ModelError("timeout", "no reply within 2 s")], "timeout", 1, id="timeout"),
-        pytest.param(["hm", ModelError("server", "500")], "server", 2, id="no verdict, then a server error"),
-    ],
+    ("replies", "code", "attempts", "name"),
+    crossed(
+        [
+            pytest.param(["hm", None], None, 2, id="no verdict, then a good reply"),
+            pytest.param(["", None], None, 2, id="empty, then a good reply"),
+            pytest.param([UNFINISHED, "hm", None], None, 3, id="cut off, no verdict, then a good reply"),
+            pytest.param(["hm", UNFINISHED, None], None, 3, id="no verdict, cut off, then a good reply"),
+            pytest.param(
+                [Reply("<S1>thi", finish_reason="unheard-of"), None],
+                None,
+                2,
+                id="unknown finish reason, then a good reply",
+            ),
+            pytest.param(["hm"], "no_verdict", 2, id="no verdict twice"),
+            pytest.param([UNFINISHED], "truncated", 2, id="cut off twice"),
+            pytest.param([Reply("", refusal="No.")], "refused", 2, id="refused twice"),
+            pytest.param([ModelError("timeout", "no reply within 2 s")], "timeout", 1, id="timeout"),
+            pytest.param(
+                ["hm", ModelError("server", "500")], "server", 2, id="no verdict, then a server error"
+            ),
+        ],
+        names(),
+    ),
 )
 def test_unreadable_reply_is_asked_about_once_and_then_an_error(
     name: str, replies: list[Any], code: str | None, attempts: int
@@ -218,8 +223,7 @@ BLANKS: Mapping[str, tuple[object, str]] = {
 """What an application that crashed leaves of its response; ...: not even the key."""
 
 
-@pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize(("blank", "code"), BLANKS.values(), ids=BLANKS)
+@pytest.mark.parametrize(("blank", "code", "name"), crossed(BLANKS, names()))
 def test_a_missing_or_blank_response_is_an_error_left_out_or_scored_worst_without_a_call(
     name: str, blank: object, code: str
 ) -> None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from crossed import crossed
 from formatter import sure
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,15 +150,17 @@ FIELDS_OF_OUTCOME = {
 }
 
 
-@pytest.mark.parametrize("rule", ["mean", "median", "min"])
 @pytest.mark.parametrize(
-    "votes",
-    [
-        pytest.param((5, 1, E), id="a pass, a fail and an error"),
-        pytest.param((5, 4, 3), id="two pass and one is not applicable"),
-        pytest.param((1, 2, 5, 5), id="two pass and two fail"),
-        pytest.param((E, 5, ReplyError("empty", "")), id="a pass and two different errors"),
-    ],
+    ("votes", "rule"),
+    crossed(
+        [
+            pytest.param((5, 1, E), id="a pass, a fail and an error"),
+            pytest.param((5, 4, 3), id="two pass and one is not applicable"),
+            pytest.param((1, 2, 5, 5), id="two pass and two fail"),
+            pytest.param((E, 5, ReplyError("empty", "")), id="a pass and two different errors"),
+        ],
+        ["mean", "median", "min"],
+    ),
 )
 def test_order_of_the_votes_changes_nothing(votes: Sequence[object], rule: Any) -> None:
     panels = [panel_of(*order, stop="never", rule=rule) for order in permutations(votes)]

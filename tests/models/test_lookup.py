@@ -87,15 +87,16 @@ def test_a_name_without_a_model_is_refused(name: str) -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("gateway", ["", "http://127.0.0.1:1/v1"])
-@pytest.mark.parametrize("with_client", [False, True])
 def test_other_names_of_decision_models_are_refused_with_the_right_one(
-    name: str, right_name: str, gateway: str, *, with_client: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, right_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", gateway)
-    with pytest.raises(ModelError, match="unknown_model") as raised:
-        as_model((openai.OpenAI(base_url="http://127.0.0.1:1", api_key="k"), name) if with_client else name)
-    assert f'"{right_name}"' in raised.value.message
+    client = openai.OpenAI(base_url="http://127.0.0.1:1", api_key="k")
+    for gateway in ("", "http://127.0.0.1:1/v1"):
+        monkeypatch.setenv("OPENAI_BASE_URL", gateway)
+        for model in (name, (client, name)):
+            with pytest.raises(ModelError, match="unknown_model") as raised:
+                as_model(model)
+            assert f'"{right_name}"' in raised.value.message
 
 
 @pytest.mark.parametrize("name", ["decisions:", "systemone: "])

@@ -12,6 +12,7 @@ from typing import Any
 
 import openai
 import pytest
+from crossed import crossed
 from formatter import sure
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import GenericFakeChatModel
@@ -83,28 +84,32 @@ async def judged(model: Model, parameters: dict[str, Any]) -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize("make", CLIENTS.values(), ids=CLIENTS)
 @pytest.mark.parametrize(
-    ("thinking", "parameters", "rooms", "code"),
-    [
-        pytest.param({"default": 300}, {}, [2000], None, id="room for all"),
-        pytest.param({"default": 2500}, {}, [2000, 8000], None, id="all of it thought, more than it is"),
-        pytest.param({"default": 7000}, {}, [2000, 8000], None, id="thought that four times the room holds"),
-        pytest.param({"default": 9000}, {}, [2000, 8000], "truncated", id="thought without an end"),
-        pytest.param({"default": 1950}, {}, [2000, 7900], None, id="reply cut off behind the thinking"),
-        pytest.param(
-            {"default": 5000}, {"max_completion_tokens": 6000}, [6000], None, id="newer name of the limit"
-        ),
-        pytest.param(
-            {"default": 200},
-            {"max_completion_tokens": 100},
-            [100, 400],
-            None,
-            id="a small limit of the user's",
-        ),
-        pytest.param({"low": 100}, {"reasoning_effort": "low"}, [2000], None, id="low effort"),
-        pytest.param({"none": 0}, {"reasoning_effort": "none"}, [2000], None, id="no effort"),
-    ],
+    ("thinking", "parameters", "rooms", "code", "make"),
+    crossed(
+        [
+            pytest.param({"default": 300}, {}, [2000], None, id="room for all"),
+            pytest.param({"default": 2500}, {}, [2000, 8000], None, id="all of it thought, more than it is"),
+            pytest.param(
+                {"default": 7000}, {}, [2000, 8000], None, id="thought that four times the room holds"
+            ),
+            pytest.param({"default": 9000}, {}, [2000, 8000], "truncated", id="thought without an end"),
+            pytest.param({"default": 1950}, {}, [2000, 7900], None, id="reply cut off behind the thinking"),
+            pytest.param(
+                {"default": 5000}, {"max_completion_tokens": 6000}, [6000], None, id="newer name of the limit"
+            ),
+            pytest.param(
+                {"default": 200},
+                {"max_completion_tokens": 100},
+                [100, 400],
+                None,
+                id="a small limit of the user's",
+            ),
+            pytest.param({"low": 100}, {"reasoning_effort": "low"}, [2000], None, id="low effort"),
+            pytest.param({"none": 0}, {"reasoning_effort": "none"}, [2000], None, id="no effort"),
+        ],
+        CLIENTS,
+    ),
 )
 async def test_openai_model_that_thinks_is_a_judge(
     make: Callable[[StandIn], Model],

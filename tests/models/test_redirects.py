@@ -10,6 +10,7 @@ from typing import Any
 
 import openai
 import pytest
+from crossed import crossed
 from langchain_anthropic import ChatAnthropic
 from loopback import running, url_of
 
@@ -73,23 +74,29 @@ def by_url(root: str) -> Model:
     return OpenAIModel("m", base_url=f"{root}/v1", api_key=KEY)
 
 
-@pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize(
-    ("location", "target"),
-    [
-        pytest.param("{elsewhere}/v1/x", "{elsewhere}/v1/x", id="another port of loopback"),
-        pytest.param(
-            "http://elsewhere.example/v1?code=secret", "http://elsewhere.example/v1", id="another host"
-        ),
-        pytest.param("https://127.0.0.1:9/v1", "https://127.0.0.1:9/v1", id="https"),
-        pytest.param("//elsewhere.example:99/v1", "http://elsewhere.example:99/v1", id="without a scheme"),
-        pytest.param("http://u:p@elsewhere.example/", "http://elsewhere.example/", id="user and password"),
-        pytest.param("ftp://elsewhere.example/", "ftp://elsewhere.example/", id="another protocol"),
-        pytest.param("/v1/chat/completions/", "{endpoint}/v1/chat/completions/", id="slash at the end"),
-        pytest.param("completions/", "{endpoint}/v1/chat/completions/", id="relative"),
-        pytest.param("{endpoint}/v1/chat/completions", "{endpoint}/v1/chat/completions", id="itself"),
-        pytest.param("http://[::1/", "an address that cannot be read", id="no address"),
-    ],
+    ("location", "target", "status"),
+    crossed(
+        [
+            pytest.param("{elsewhere}/v1/x", "{elsewhere}/v1/x", id="another port of loopback"),
+            pytest.param(
+                "http://elsewhere.example/v1?code=secret", "http://elsewhere.example/v1", id="another host"
+            ),
+            pytest.param("https://127.0.0.1:9/v1", "https://127.0.0.1:9/v1", id="https"),
+            pytest.param(
+                "//elsewhere.example:99/v1", "http://elsewhere.example:99/v1", id="without a scheme"
+            ),
+            pytest.param(
+                "http://u:p@elsewhere.example/", "http://elsewhere.example/", id="user and password"
+            ),
+            pytest.param("ftp://elsewhere.example/", "ftp://elsewhere.example/", id="another protocol"),
+            pytest.param("/v1/chat/completions/", "{endpoint}/v1/chat/completions/", id="slash at the end"),
+            pytest.param("completions/", "{endpoint}/v1/chat/completions/", id="relative"),
+            pytest.param("{endpoint}/v1/chat/completions", "{endpoint}/v1/chat/completions", id="itself"),
+            pytest.param("http://[::1/", "an address that cannot be read", id="no address"),
+        ],
+        STATUSES,
+    ),
 )
 def test_no_redirect_is_followed(status: int, location: str, target: str) -> None:
     with two_servers(status, location) as (endpoint, elsewhere):
@@ -174,8 +181,7 @@ MODELS: dict[str, Callable[[str], Model]] = {
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-@pytest.mark.parametrize("status", [302, 307])
-@pytest.mark.parametrize("is_async", [False, True], ids=["judge", "ajudge"])
+@pytest.mark.parametrize(("is_async", "status"), [(False, 302), (True, 307)], ids=["judge", "ajudge"])
 async def test_redirect_is_one_error_at_every_client(
     make: Callable[[str], Model], status: int, is_async: Any
 ) -> None:
@@ -232,8 +238,7 @@ BATCH_CALLS: dict[str, Callable[[Any, Path], object]] = {
 
 
 @pytest.mark.parametrize("call", BATCH_CALLS.values(), ids=BATCH_CALLS)
-@pytest.mark.parametrize("status", [302, 307])
-@pytest.mark.parametrize("api", ["openai", "anthropic"])
+@pytest.mark.parametrize(("api", "status"), [("openai", 302), ("anthropic", 307)])
 def test_no_call_about_batches_follows_a_redirect(
     call: Callable[[Any, Path], object],
     status: int,

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from crossed import crossed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,8 +90,7 @@ def n_documents(case: Case) -> int:
 # --- forged tags ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("forged", FORGERIES.values(), ids=FORGERIES)
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(("forged", "field"), crossed(FORGERIES, FIELDS))
 def test_forged_tag_in_any_field_is_shown_as_it_is_and_is_no_tag(field: str, forged: str) -> None:
     values: dict[str, Any] = {"answers": [forged], "conversation": [("user", forged)]}
     prompt = prompt_of(**{field: values.get(field, forged)})

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from crossed import crossed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,8 +80,7 @@ def case_of(rubric: Rubric, documents: list[Document]) -> Case:
 RUBRICS = {name: load_rubric(name) for name in names()}
 
 
-@pytest.mark.parametrize("title", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(("title", "name"), crossed(HOSTILE, names()))
 def test_prompt_read_back_gives_the_documents_that_went_in(name: str, title: str) -> None:
     kinds: list[Any] = ["knowledge", "tool", "knowledge"]
     documents = [Document(content=f"text {kind}", title=title, kind=kind) for kind in kinds]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 
 import pytest
+from crossed import crossed
 from read_replies import PLACED, READERS, SCALES, outcome, passage
 
 from groundjudge import Choices, Scale
@@ -243,8 +244,10 @@ OTHERS = {
 """Verdicts that are not the last word, or are cut off."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("between", ["\n", "\n\nWait, once more.\n\n", "\n## Final\n"])
+BETWEEN = ("\n", "\n\nWait, once more.\n\n", "\n## Final\n")
+
+
+@pytest.mark.parametrize(("kind", "between"), crossed(KINDS, BETWEEN))
 def test_part_of_another_reply_never_gives_the_verdict(kind: str, between: str) -> None:
     other = OTHERS[kind]
     base = BASES[kind]

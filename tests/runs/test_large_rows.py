@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import run_program
+from crossed import crossed
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
@@ -59,8 +60,7 @@ TEXTS = {
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1"])
-@pytest.mark.parametrize(("name", "text", "expected"), TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize(("name", "text", "expected", "encoding"), crossed(TEXTS, [None, "utf-8", "latin-1"]))
 def test_a_row_that_is_too_large_is_an_error_of_that_row(
     tmp_path: Path, name: str, text: str, expected: list[str], encoding: str | None
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import Invoke, words
+from crossed import crossed
 from make_verdicts import PROMPT, error, labelled, verdict
 from verdict_files import (
     some_labelled,
@@ -300,25 +301,24 @@ def test_notes_on_figures_that_mislead(
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        AGREE,
-        CALIBRATE,
-        "compare v.jsonl w.jsonl --labels l.jsonl",
-        "calibrate v.jsonl --labels l.jsonl --cascade w.jsonl --accuracy 0.8",
-        "rate v.jsonl --labels l.jsonl --random",
-        "report v.jsonl --labels l.jsonl -o r.html",
-    ],
-)
-@pytest.mark.parametrize(
-    ("n_without_id", "ids"),
-    [
-        pytest.param(40, dict[int, str](), id="no ids"),
-        pytest.param(39, {0: "row 1"}, id="an id in the first row only"),
-        pytest.param(
-            0, {place: f"row {place + 1}" for place in range(40)}, id="ids like those of rows without one"
-        ),
-    ],
+    ("arguments", "n_without_id", "ids"),
+    crossed(
+        [
+            AGREE,
+            CALIBRATE,
+            "compare v.jsonl w.jsonl --labels l.jsonl",
+            "calibrate v.jsonl --labels l.jsonl --cascade w.jsonl --accuracy 0.8",
+            "rate v.jsonl --labels l.jsonl --random",
+            "report v.jsonl --labels l.jsonl -o r.html",
+        ],
+        [
+            pytest.param(40, dict[int, str](), id="no ids"),
+            pytest.param(39, {0: "row 1"}, id="an id in the first row only"),
+            pytest.param(
+                0, {place: f"row {place + 1}" for place in range(40)}, id="ids like those of rows without one"
+            ),
+        ],
+    ),
 )
 def test_labels_that_are_matched_by_their_place_get_a_note(
     command: Invoke, arguments: str, n_without_id: int, ids: Mapping[int, str]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from bundled_judges import reply_of
+from crossed import crossed
 
 from groundjudge import Choices, Reply, ReplyError, load_rubric, names
 from groundjudge.lab.probe.attacks import best_verdict, edits
@@ -47,9 +48,9 @@ def worst_verdict(rubric: Rubric, case: ProbeCase, reason: str) -> str:
     return reply_of(rubric, case.case.response_text, 0, reason)
 
 
-@EACH_JUDGE
-@pytest.mark.parametrize("echo", ECHOES)
-def test_number_that_was_injected_is_never_read(rubric: Rubric, echo: str) -> None:
+@pytest.mark.parametrize(("echo", "name"), crossed(ECHOES.keys(), names()))
+def test_number_that_was_injected_is_never_read(name: str, echo: str) -> None:
+    rubric = load_rubric(name)
     reason, around = ECHOES[echo]
     for case in wrong_cases(rubric):
         for injected in injected_texts(rubric, case):

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from command_line import FileOf, Invoke
+from crossed import crossed
 from make_verdicts import verdict
 from standin_judges import StandIn, judge_of, knows_all, standin
 
@@ -216,8 +217,7 @@ def test_one_outcome_against_one_is_mcnemars_exact_test(pairs: list[tuple[bool, 
     assert many_to_one(([first], second) for first, second in pairs) == pytest.approx(p)
 
 
-@pytest.mark.parametrize("n_edits", [1, 3, 17], ids="edits={}".format)
-@pytest.mark.parametrize("noise", [0.02, 0.1, 0.3, 0.5], ids="noise={}".format)
+@pytest.mark.parametrize(("noise", "n_edits"), crossed([0.02, 0.1, 0.3, 0.5], [1, 3, 17]))
 def test_many_outcomes_find_no_difference_by_chance_more_often_than_they_say(
     n_edits: int, noise: float
 ) -> None:
