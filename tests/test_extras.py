@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from command_line import run_program
 
 OPTIONAL = """
@@ -68,31 +67,16 @@ COMMANDS = [
 """What is called, its arguments, its exit status, and what its last line says is needed."""
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """The result of each command, in the order of the table."""
-    folder: Path = tmp_path_factory.mktemp("without_extras")
-    (folder / "cases.parquet").write_bytes(b"PAR1")
+def test_core_and_command_without_extras_work_or_name_the_extra(tmp_path: Path) -> None:
+    (tmp_path / "cases.parquet").write_bytes(b"PAR1")
     commands = {name: words for name, words, _, _ in COMMANDS}
-    status, output, errors = run_program(PROGRAM, str(folder), json.dumps(OPTIONAL), json.dumps(commands))
+    status, output, errors = run_program(PROGRAM, str(tmp_path), json.dumps(OPTIONAL), json.dumps(commands))
     assert status == 0, errors
-    found: dict[str, list[Any]] = json.loads(output)
-    return found
-
-
-@pytest.mark.soak
-def test_core_judges_and_runs_without_any_extra(results: dict[str, list[Any]]) -> None:
+    results: dict[str, list[Any]] = json.loads(output)
     assert results["Python"] == ["error", "no_verdict"]
-
-
-@pytest.mark.parametrize(
-    ("name", "exit_code", "needed"), [(name, code, needed) for name, _, code, needed in COMMANDS]
-)
-def test_command_without_extras_works_or_names_the_extra(
-    results: dict[str, list[Any]], name: str, exit_code: int, needed: str
-) -> None:
-    exited, last_line = results[name]
-    assert exited == exit_code, last_line
-    assert needed in last_line
-    if not needed:
-        assert "pip install" not in last_line
+    for name, _, exit_code, needed in COMMANDS:
+        exited, last_line = results[name]
+        assert exited == exit_code, (name, last_line)
+        assert needed in last_line, name
+        if not needed:
+            assert "pip install" not in last_line, name
