@@ -7,6 +7,7 @@ LOWEST_EXTRAS := langsmith,deepeval,langchain,mlflow,inspect,pydantic-evals,lang
 WHEEL := $(VENV)-wheel
 BIN := $(VENV)/bin
 VERDICTS := build/demo.jsonl
+CODE := src tests tools examples
 
 export DEEPEVAL_TELEMETRY_OPT_OUT := 1
 
@@ -47,13 +48,11 @@ format: $(VENV)/lint.installed
 types: mypy pyright ## strict, over checkout, pages and installed wheel; with -j 2 at once
 
 mypy: typed-pages $(WHEEL)/types.installed
-	$(BIN)/python -m mypy
-	$(BIN)/python -m mypy build/pages/*.py
+	$(BIN)/python -m mypy $(CODE) build/pages/*.py
 	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge
 
 pyright: typed-pages $(WHEEL)/types.installed
-	$(BIN)/python -m pyright --pythonpath $(BIN)/python
-	$(BIN)/python -m pyright --pythonpath $(BIN)/python build/pages
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python $(CODE) build/pages
 	$(BIN)/python -m pyright --pythonpath $(WHEEL)/bin/python --project tests/typing
 
 typed-pages: $(VENV)/types.installed
@@ -90,8 +89,14 @@ clean:
 
 # --- setting up -------------------------------------------------------------------------------
 
-# Everything in turn: pip must not change one environment twice at a time, as it would in `make -j 2 lint types`.
-environment: $(VENV)/test.installed $(VENV)/lint.installed $(VENV)/types.installed $(VENV)/docs.installed
+# Everything at once: pip must not change one environment twice at a time, as it would in `make -j 2 lint types`, and
+# it would look for versions that fit four times. Python compiles the few files that are imported, and pip all.
+environment: $(VENV)/environment.installed
+
+$(VENV)/environment.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[all]' \
+	  --group test --group lint --group types --group docs
+	@touch $(VENV)/test.installed $(VENV)/lint.installed $(VENV)/types.installed $(VENV)/docs.installed $@
 
 SHOWN := rag-number-changed
 
