@@ -45,8 +45,9 @@ def block(request: Request) -> str:
 def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callable[[Request], Any]) -> None:
     verdicts = list(run(judge_named("j", answer), rows(40), concurrency=4, deadline=0.5))
     assert codes(verdicts) == {"ok": 39, "timeout": 1}
-    assert ids(verdicts)[-1] == "3"  # the other rows do not wait for it
-    assert verdicts[-1].latency_s > 0.25  # the wait counts; a timer may fire a little early
+    place = ids(verdicts).index("3")
+    assert place > 4  # the other rows do not wait for it; on a busy machine some may end after its deadline
+    assert verdicts[place].latency_s > 0.25  # the wait counts; a timer may fire a little early
 
 
 @pytest.mark.soak
