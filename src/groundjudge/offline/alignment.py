@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -30,6 +31,9 @@ AGENTS = frozenset({"by", "von", "durch", "who", "which"})
 
 MAX_PLACES = 64
 """How many sentences with a word are looked at: for a word that is everywhere, more of them add nothing."""
+
+MAX_KEPT = 32
+"""Documents that are kept as they were read: several judges, or several responses, share their sources."""
 
 FOREIGN_NUMBER = 0.7
 """The factor on the rank of a claim with a number that is in no source."""
@@ -129,31 +133,40 @@ class Sources:
 
 
 def read_sources(documents: Sequence[str], response: str) -> Sources:
-    """Read the sentences that can support a response, each in all ways in which a claim may repeat it."""
+    """Read the sentences that can support a response."""
     language = language_of((response, *documents))
     looked_up = frozenset(keys_of(words(response, language)))
     source_sentences: list[Sentence] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
     for document, content in enumerate(documents):
-        header: Sequence[str] = ()  # of the table that a row is in
-        previous_end = 0
-        for text, start, end in sentences(content):
-            if _QUESTION.search(text):
-                continue
-            cells = _cells_of(text)
-            if not cells or "\n\n" in content[previous_end:start]:
-                header = ()
-            readings = [text, *_without_asides(text, language), *_with_header(cells, header)]
-            header = header or cells
-            previous_end = end
-            for reading in readings:
-                text_words = words(as_compared(reading), language)
-                keys = frozenset(keys_of(text_words))
-                for key in keys & looked_up:
-                    places[key].append(len(source_sentences))
-                # All have the same passage: an aside is quoted with its sentence.
-                source_sentences.append(Sentence(Passage(document, start, end), text_words, keys))
+        for start, end, sentence_words, keys in _read_document(content, language):
+            for key in keys & looked_up:
+                places[key].append(len(source_sentences))
+            source_sentences.append(Sentence(Passage(document, start, end), sentence_words, keys))
     return Sources(language, source_sentences, places)
+
+
+@lru_cache(MAX_KEPT)
+def _read_document(content: str, language: Language) -> Sequence[tuple[int, int, list[Word], frozenset[str]]]:
+    """Return where each sentence of a document is, its words, and the keys of its content words.
+
+    A sentence comes once for each way in which a claim may repeat it.
+    """
+    found_sentences: list[tuple[int, int, list[Word], frozenset[str]]] = []
+    header: Sequence[str] = ()  # of the table that a row is in
+    previous_end = 0
+    for text, start, end in sentences(content):
+        if _QUESTION.search(text):
+            continue
+        cells = _cells_of(text)
+        if not cells or "\n\n" in content[previous_end:start]:
+            header = ()
+        for reading in (text, *_without_asides(text, language), *_with_header(cells, header)):
+            sentence_words = words(as_compared(reading), language)
+            found_sentences.append((start, end, sentence_words, frozenset(keys_of(sentence_words))))
+        header = header or cells
+        previous_end = end
+    return found_sentences
 
 
 def _without_asides(text: str, language: Language) -> list[str]:
