@@ -103,7 +103,7 @@ class Prompt(Frozen):
             front_matter, body = split_front_matter(text)
             body = _with_rules(body, front_matter)
             sections = _split_sections(body, _placeholder_pattern(body, front_matter))
-            inputs = _check_inputs(front_matter, _placeholders_in(sections))
+            inputs = _check_inputs(front_matter, sections)
         except PromptError as error:  # without the file's name
             raise PromptError(error.code, f"{path}: {error.message}", path) from error
         return cls(
@@ -326,23 +326,19 @@ def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
     return tuple((role, tuple(placeholder.split(text))) for role, text in texts)
 
 
-def _placeholders_in(sections: Iterable[Section]) -> Collection[str]:
-    """Return the names of the placeholders, without duplicates, in the order of the text."""
-    names: dict[str, None] = {}
-    for _, pieces in sections:
-        names.update(dict.fromkeys(pieces[1::2]))
-    return names.keys()
-
-
-def _check_inputs(front_matter: FrontMatter, placeholders: Collection[str]) -> tuple[Input, ...]:
+def _check_inputs(front_matter: FrontMatter, sections: Iterable[Section]) -> tuple[Input, ...]:
     """Return the inputs that the file declares or, if it declares none, those that its placeholders name.
 
     Raises:
         PromptError: an input's name is invalid, or inputs and placeholders do not match.
     """
+    placeholders: dict[str, None] = {}  # in the order of the text
+    for _, pieces in sections:
+        placeholders.update(dict.fromkeys(pieces[1::2]))
     inputs = front_matter.inputs
     if inputs is None:
-        inputs = tuple(_undeclared_input(name) for name in placeholders)
+        # Known answers are rare.
+        inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
     names = [prompt_input.name for prompt_input in inputs]
     for prompt_input in inputs:
         if prompt_input.is_custom:
@@ -360,10 +356,6 @@ def _check_inputs(front_matter: FrontMatter, placeholders: Collection[str]) -> t
         message = "the text has no placeholder such as {{response}}: the model would not see the case"
         raise PromptError("no_placeholder", message)
     return inputs
-
-
-def _undeclared_input(name: str) -> Input:
-    return Input(name=name, required=FIELD_NAMED.get(name) != "answers")  # known answers are rare
 
 
 def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared: bool) -> None:

@@ -442,7 +442,14 @@ class Rubric:
         reading = self.format.read_reply(reply, self.scale, expectation)
         shares = read_shares(reading.shares, self.scale, self.levels) if reading.shares else None
         check_places(reading, reply, self.scale, self.levels, shares)
-        weighed, distribution = self._weigh(reply, reading, shares)
+        # If the score is weighted, means replace the values that were read.
+        weighed = reading
+        distribution: Mapping[str, float] | None = None
+        if self.weighted == "stated":
+            weighed = weigh_stated(reading, shares, self.scale, self.levels, self.not_applicable)
+            distribution = shares
+        elif self.weighted:
+            weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
         parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
         # On a scale of labels, the reply has a label; on a scale of numbers, the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
@@ -462,7 +469,10 @@ class Rubric:
         expected: float | None = None
         confidences = [part.confidence for part in parts if part.confidence is not None]
         if distribution:
-            confidences = [confidence_of(distribution.values(), self._n_values)]
+            n_values = len(self.levels)
+            if is_weighable(self.scale):
+                n_values = len(scale_values(self.scale))
+            confidences = [confidence_of(distribution.values(), n_values)]
             if score is not None:
                 expected = weighed.value
         return self.make_verdict(
@@ -480,16 +490,6 @@ class Rubric:
             distribution=distribution,
             confidence=0.0 if NOT_DECIDED in reply.warnings else min(confidences, default=None),
         )
-
-    def _weigh(
-        self, reply: Reply, reading: Reading, shares: Mapping[str, float] | None
-    ) -> tuple[Reading, Mapping[str, float] | None]:
-        """Replace the values that were read by means, if the score is weighted."""
-        if self.weighted == "stated":
-            return weigh_stated(reading, shares, self.scale, self.levels, self.not_applicable), shares
-        if self.weighted:
-            return weigh(reply, reading, self.scale, self.not_applicable)
-        return reading, None
 
     def make_verdict(
         self,
@@ -531,13 +531,6 @@ class Rubric:
     def warnings_on(self, case: Case) -> tuple[str, ...]:
         """Return the warnings about the fields that the prompt shows: for example, one has an image."""
         return case.warnings(prompt_input.field for prompt_input in self.inputs)
-
-    @property
-    def _n_values(self) -> int:
-        """The number of values in a distribution."""
-        if is_weighable(self.scale):
-            return len(scale_values(self.scale))
-        return len(self.levels)
 
     def _check_source(self, case: Case) -> None:
         """Check that there is a context to compare claims with, if the prompt requires one."""
