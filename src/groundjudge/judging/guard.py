@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case, CaseLike, Text
 from groundjudge.case.data import is_mapping, is_number
@@ -27,7 +27,7 @@ from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError
 from groundjudge.prompt.fences import without_control_tokens
-from groundjudge.rubric.options import Shape, check_options, is_count, is_deadline
+from groundjudge.rubric.options import Shape, check_options, is_count, is_deadline, one_of, pop_options
 from groundjudge.verdict import Part, Usage, Verdict, passes, sum_costs
 
 log = logging.getLogger("groundjudge")
@@ -236,13 +236,6 @@ def _is_requirement(value: object) -> bool:
     return all(is_number(least) and 0 <= least <= 1 for least in value.values())
 
 
-def _choice(choices: object) -> Shape:
-    """Return the shape of a setting that is one of the choices of a Literal."""
-    names = get_args(choices)
-    listed = ", ".join(repr(name) for name in names)
-    return lambda value: value in names, f"one of {listed}"
-
-
 SHAPES: Mapping[str, Shape] = {
     "judge": (
         lambda value: isinstance(value, BaseJudge),
@@ -253,9 +246,9 @@ SHAPES: Mapping[str, Shape] = {
         lambda value: value is None or isinstance(value, str) or callable(value),
         "a text, a function from the verdict to what goes out, or None",
     ),
-    "on_error": _choice(OnError),
+    "on_error": one_of(OnError),
     "deadline": (is_deadline, "a number of seconds above 0, or None"),
-    "mode": _choice(Mode),
+    "mode": one_of(Mode),
     "require": (_is_requirement, "a mapping from score names to minimum scores, from 0 to 1"),
     "on_outcome": (lambda value: value is None or callable(value), "a function of the outcome, or None"),
 }
@@ -588,10 +581,7 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardOptions]) -> Guard:
     """
     check_options(options, GuardOptions)
     judge_options: dict[str, Any] = dict(options)
-    settings: dict[str, Any] = {}
-    for setting in dataclass_fields(Guard):
-        if setting.name in judge_options:
-            settings[setting.name] = judge_options.pop(setting.name)
+    settings = pop_options(judge_options, [setting.name for setting in dataclass_fields(Guard)])
     # A guard keeps the settings that are not passed.
     if isinstance(guard, Guard):
         return replace(guard, judge=as_judge(guard.judge, **judge_options), **settings)

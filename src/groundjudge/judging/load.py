@@ -14,7 +14,7 @@ from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, re
 from groundjudge.models.lookup import ModelLike, ModelOptions, as_model
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import COUNT, TRUE_OR_FALSE, Option, RubricOptions, check_options
+from groundjudge.rubric.options import COUNT, TRUE_OR_FALSE, Option, RubricOptions, check_options, pop_options
 from groundjudge.rubric.rubric import Rubric
 
 JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
@@ -152,18 +152,12 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     check_options(options, PanelOptions)
     # None leaves what is there: adapters also pass on options that their callers left out.
     judge_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    model_options: Any = {}
-    for name in ModelOptions.__annotations__:
-        if name in judge_options:
-            model_options[name] = judge_options.pop(name)
+    model_options = pop_options(judge_options, ModelOptions.__annotations__)
     # One model for all members of a panel. Options without a model are an error that names them.
     own_model: Model | None = None
     if model is not None or model_options:
         own_model = as_model(model, **model_options)
-    panel_options: dict[str, Any] = {}
-    for name in ("repeats", "rule", "stop"):  # in this order errors name them
-        if name in judge_options:
-            panel_options[name] = judge_options.pop(name)
+    panel_options = pop_options(judge_options, ("repeats", "rule", "stop"))  # the order in errors
     if isinstance(judge, Panel):
         if "repeats" in panel_options:
             raise bad_panel("repeats", "a panel's judges vote already: pass it to load() or a single judge")
@@ -244,9 +238,7 @@ def model_to_come(_: object) -> str:
 def _single_judge(judge: str | Path | Rubric | Judge, model: Model | None, options: dict[str, Any]) -> Judge:
     """Make a single judge; a judge that was passed keeps what it has, unless an option replaces it."""
     rubric_options = dict(options)
-    changes: dict[str, Any] = {}
-    if "max_reasks" in rubric_options:
-        changes["max_reasks"] = rubric_options.pop("max_reasks")
+    changes = pop_options(rubric_options, ["max_reasks"])
     if isinstance(judge, Judge):
         if model is not None:
             changes["model"] = model

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
 from groundjudge.case.data import is_list, is_mapping, is_number
@@ -52,23 +52,6 @@ def _is_levels(value: object) -> bool:
     return all(is_number(number) and isinstance(label, str) for number, label in value.items())
 
 
-def _is_number_list(value: object) -> bool:
-    return is_list(value) and all(map(is_number, value))
-
-
-def _is_name_list(value: object) -> bool:
-    """Whether a value names inputs; a single one need not be in a list."""
-    return isinstance(value, str) or is_list(value)
-
-
-def _is_weighted(value: object) -> bool:
-    return isinstance(value, bool) or value == "stated"
-
-
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def is_count(value: object) -> bool:
     """Whether a value is a whole number, 0 or more."""
     return type(value) is int and value >= 0
@@ -80,9 +63,21 @@ def is_deadline(value: object) -> bool:
 
 
 COUNT: Shape = (is_count, "a whole number, 0 or more")
-TRUE_OR_FALSE: Shape = (_is_bool, "True or False")
-INPUT_NAMES: Shape = (_is_name_list, "a list of input names")
-NUMBERS: Shape = (_is_number_list, "a list of numbers")
+TRUE_OR_FALSE: Shape = (lambda value: isinstance(value, bool), "True or False")
+# A single name need not be in a list.
+INPUT_NAMES: Shape = (lambda value: isinstance(value, str) or is_list(value), "a list of input names")
+NUMBERS: Shape = (lambda value: is_list(value) and all(map(is_number, value)), "a list of numbers")
+
+
+def one_of(choices: object) -> Shape:
+    """Return the shape of a value that is one of the choices of a Literal."""
+    names = get_args(choices)
+    listed = ", ".join(repr(name) for name in names)
+    return lambda value: value in names, f"one of {listed}"
+
+
+setting = partial(Option, "what the prompt file says")
+"""An option that replaces, or adds to, a setting of the prompt file."""
 
 
 # A separate base, because DeepEval's metrics have a parameter `threshold`, and a TypedDict cannot drop a key.
@@ -91,39 +86,28 @@ class PromptOptions(TypedDict, total=False):
 
     parameters: Annotated[
         Mapping[str, Any] | None,
-        Option(
-            "what the prompt file says",
+        setting(
             "Sampling parameters, named as in the chat completions API; added to the file's.",
             (is_mapping, "a mapping, as in {'temperature': 0}"),
         ),
     ]
-    reply: Annotated[
-        Format | None, Option("what the prompt file says", "The reply format.", command_line="none")
-    ]
+    reply: Annotated[Format | None, setting("The reply format.", command_line="none")]
     scale: Annotated[
-        Scale | None,
-        Option(
-            "what the prompt file says",
-            "The numbers or labels that a reply may give.",
-            command_line="none",
-        ),
+        Scale | None, setting("The numbers or labels that a reply may give.", command_line="none")
     ]
     levels: Annotated[
         Mapping[float, str] | None,
-        Option(
-            "what the prompt file says",
+        setting(
             "The label of each level, by the level's highest value.",
             (_is_levels, "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}"),
         ),
     ]
     not_applicable: Annotated[
-        Sequence[float] | None,
-        Option("what the prompt file says", 'Values that mean "nothing to judge".', NUMBERS),
+        Sequence[float] | None, setting('Values that mean "nothing to judge".', NUMBERS)
     ]
     passes: Annotated[
         Passes | None,
-        Option(
-            "what the prompt file says",
+        setting(
             "Which score the threshold applies to: score (the headline), or weakest (the lowest of the "
             "parts).",
         ),
@@ -138,8 +122,7 @@ class PromptOptions(TypedDict, total=False):
     ]
     may_be_empty: Annotated[
         Sequence[str] | None,
-        Option(
-            "what the prompt file says",
+        setting(
             "Names of inputs that must be given but may be blank, such as the context when a search finds "
             "nothing; added to the file's.",
             INPUT_NAMES,
@@ -147,20 +130,15 @@ class PromptOptions(TypedDict, total=False):
     ]
     optional: Annotated[
         Sequence[str] | None,
-        Option(
-            "what the prompt file says",
-            "Names of inputs that can be left out; added to the file's.",
-            INPUT_NAMES,
-        ),
+        setting("Names of inputs that can be left out; added to the file's.", INPUT_NAMES),
     ]
     weighted: Annotated[
         Weighted | None,
-        Option(
-            "what the prompt file says",
+        setting(
             "Whether the score is the mean of all values, weighted by their probabilities: stated uses the "
             "shares that the reply states; true uses token probabilities, which the endpoint must return; "
             "false uses the value alone.",
-            (_is_weighted, "'stated', True or False"),
+            (lambda value: isinstance(value, bool) or value == "stated", "'stated', True or False"),
         ),
     ]
     structured: Annotated[
@@ -194,14 +172,7 @@ class PromptOptions(TypedDict, total=False):
 class RubricOptions(PromptOptions, total=False):
     """The options of a rubric; None leaves what the prompt file says."""
 
-    threshold: Annotated[
-        float | None,
-        Option(
-            "what the prompt file says",
-            "The lowest score, 0..1, that passes.",
-            command_line="flag",
-        ),
-    ]
+    threshold: Annotated[float | None, setting("The lowest score, 0..1, that passes.", command_line="flag")]
 
 
 @cache
@@ -239,6 +210,15 @@ def check_options(options: Mapping[str, object], options_type: Any) -> None:  # 
             raise TypeError(message)
 
 
+def pop_options(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Remove the options with these names, and return them in the order of the names."""
+    taken: dict[str, Any] = {}
+    for name in names:
+        if name in options:
+            taken[name] = options.pop(name)
+    return taken
+
+
 def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -> str:
     """Return the message for an unknown option: pass a request parameter, or the nearest option."""
     nearest = get_close_matches(option, [*REQUEST_PARAMETERS, *names], 1)
@@ -261,7 +241,6 @@ def check_choice(code: str, option: str, choice: object, choices: object) -> Non
     Raises:
         PromptError: with that code; the message lists the choices.
     """
-    names = get_args(choices)
-    if choice not in names:
-        choice_list = ", ".join(repr(name) for name in names)
-        raise PromptError(code, f"{option} must be one of {choice_list}, not {choice!r}", str(choice))
+    is_choice, shape = one_of(choices)
+    if not is_choice(choice):
+        raise PromptError(code, f"{option} must be {shape}, not {choice!r}", str(choice))
