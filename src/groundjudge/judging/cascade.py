@@ -108,7 +108,13 @@ class Cascade(BaseJudge):
         votes: list[Verdict] = []
         index = 0
         while True:
-            vote, error = await self._vote(index, case, conversation)
+            judge = self.judges[index]
+            error: Exception | None = None
+            try:
+                vote = await ask_vote(judge, index + 1, case, conversation)
+            except Exception as raised:  # noqa: BLE001  after any error the next judge is asked
+                error = raised
+                vote = judge.error_verdict(error, case)
             votes.append(vote)
             conversation.update_record(**fields_of_votes(votes))
             is_last = index + 1 == len(self.judges)
@@ -120,19 +126,8 @@ class Cascade(BaseJudge):
                 break
             index += 1
         changes: dict[str, Any] = {name: getattr(vote, name) for name in STANDING_FIELDS}
-        changes["decided_by"] = f"{vote.judge}@{vote.model or self.judges[index].model.name}"
+        changes["decided_by"] = f"{vote.judge}@{vote.model or judge.model.name}"
         return conversation.record.model_copy(update=changes)
-
-    async def _vote(
-        self, index: int, case: Case, conversation: Conversation
-    ) -> tuple[Verdict, Exception | None]:
-        """Ask the judge with that index; returns its verdict, and the error that took its place."""
-        judge = self.judges[index]
-        try:
-            vote = await ask_vote(judge, index + 1, case, conversation)
-        except Exception as error:  # noqa: BLE001  after any error the next judge is asked
-            return judge.error_verdict(error, case), error
-        return vote, None
 
     def _is_sure(self, index: int, verdict: Verdict) -> bool:
         """Whether the verdict of the judge with that index is final."""

@@ -347,6 +347,32 @@ async def ask_vote(judge: Judge, number: int, case: Case, conversation: Conversa
     return vote
 
 
+def request_for(rubric: Rubric, make_case: Callable[[], CaseLike]) -> Request:
+    """Return what a model is asked about a case, for chains that call the model themselves.
+
+    Args:
+        rubric: how it is asked about.
+        make_case: a function without arguments that returns the case, or a mapping with its fields.
+
+    Raises:
+        CaseError: the case cannot be asked about; the verdict is in its attribute `verdict`. Also on a blank
+            response that `empty_response` makes "not_applicable" or "worst": a chain cannot skip its model.
+    """
+    verdict = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
+    verdict_on_blank: Verdict | None = None
+    try:
+        case = Case.of(make_case())
+        verdict = verdict.model_copy(update={"case_id": case.id})
+        verdict_on_blank = blank_response_verdict(rubric, case)
+        if verdict_on_blank is not None:
+            # The rubric leaves a blank response out, or scores it 0: here it is an error.
+            blank_response_verdict(rubric.with_options(empty_response="error"), case)
+        return rubric.ask(case)
+    except CaseError as error:
+        error.verdict = verdict_on_blank or with_error(verdict, error)
+        raise
+
+
 def _score_names(rubric: Rubric) -> dict[str, None]:
     """Return the names of the scores that a verdict has besides the headline, in order."""
     names = [*rubric.format.part_names, *rubric.format.score_names]

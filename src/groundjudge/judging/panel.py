@@ -147,12 +147,12 @@ class Panel(BaseJudge):
             combine = RULES[self.rule]
             if has_parts and self.rule != "min":
                 combine = median_low  # the score must be one that a vote has: its parts explain it
-            score = round(combine([_deciding_score(vote) for vote in scored]), DIGITS)
+            score = round(combine([deciding_score(vote) or 0.0 for vote in scored]), DIGITS)
         majority = [vote for vote in votes if _outcome(vote) == outcome]
 
         def distance(vote: Verdict) -> tuple[float, float, str, str]:
             """Measure how far a vote is from the score; of equal ones the lower one is nearer."""
-            vote_score = _deciding_score(vote)
+            vote_score = deciding_score(vote) or 0.0  # without one, as if nothing is applicable
             # The texts make the choice between equal votes independent of their order.
             return abs(vote_score - score), vote_score, vote.reply or "", vote.model or ""
 
@@ -272,11 +272,6 @@ def with_models(judges: Collection[AnyJudge], of: Callable[[Model], Model]) -> l
 def bad_panel(subject: str, message: str) -> PromptError:
     """Make the error of a panel, or of an option of panels, that cannot be."""
     return PromptError("bad_panel", f"{subject}: {message}", subject)
-
-
-def _deciding_score(vote: Verdict) -> float:
-    """The deciding score of a vote; 0 for one without, as if nothing is applicable."""
-    return deciding_score(vote) or 0.0
 
 
 def _more_than_half(names: Sequence[str | None]) -> str | None:

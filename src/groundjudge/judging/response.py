@@ -95,23 +95,16 @@ def _count_old(earlier: Sequence[Message], thread: Sequence[Message]) -> int:
     return n_earlier if returned == input_turns else 0
 
 
-def _answer_texts(messages: Sequence[Message]) -> list[str]:
-    """Return what the application's messages say, each text once; also the text next to a tool call."""
-    texts: list[str] = []
-    for message in messages:
-        is_answer = message.role not in NOT_SPEAKING and not is_blank(message)
-        if is_answer and message.content not in texts:
-            texts.append(message.content)
-    return texts
-
-
 def _join(messages: Sequence[Message]) -> Message | None:
-    """Return one assistant message with all that the application says in these; None if it says nothing."""
-    texts = _answer_texts(messages)
+    """Return one assistant message with all that the application says in these; None if it says nothing.
+
+    Each text is there once; the text next to a tool call too.
+    """
+    spoken = [message for message in messages if message.role not in NOT_SPEAKING]
+    texts = dict.fromkeys(message.content for message in spoken if not is_blank(message))
     if not texts:
         return None
-    notes = notes_on([message for message in messages if message.role not in NOT_SPEAKING])
-    return Message(role="assistant", content="\n\n".join(texts), notes=notes)
+    return Message(role="assistant", content="\n\n".join(texts), notes=notes_on(spoken))
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:

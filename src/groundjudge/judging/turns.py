@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from groundjudge.errors import CaseError, GroundjudgeError
@@ -87,7 +87,12 @@ def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Ma
         turns_were = "turn without a {} was" if len(names) == 1 else "turns without a {} were"
         sentences.append(f"{len(names)} {turns_were.format(field)} not judged: {', '.join(names)}.")
 
-    lowest = _lowest_turn(list(verdicts.values()))
+    # Among those with a score a failed one decides, then the lowest.
+    scored = [verdict for verdict in verdicts.values() if verdict.score is not None]
+    candidates = scored or verdicts.values()
+    lowest = min(
+        candidates, key=lambda verdict: (verdict.passed is not False, deciding_score(verdict) or 0.0)
+    )
     changes: dict[str, Any] = {
         "score": deciding_score(lowest),
         "scores": {},
@@ -99,10 +104,3 @@ def _verdict_on_conversation(verdicts: Mapping[str, Verdict], missing_fields: Ma
         **sum_costs(list(verdicts.values())),
     }
     return lowest.model_copy(update=changes)
-
-
-def _lowest_turn(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that decides: among those with a score, a failed one first, then the lowest."""
-    scored = [verdict for verdict in verdicts if verdict.score is not None]
-    candidates = scored or verdicts
-    return min(candidates, key=lambda verdict: (verdict.passed is not False, deciding_score(verdict) or 0.0))
