@@ -318,11 +318,9 @@ class Judge(BaseJudge):
         if verdict is not None:  # no model is asked
             return verdict.model_copy(update={"key": conversation.record.key})
 
-        def ask(case: Case) -> Request:
-            request = self.rubric.ask(case)
-            return replace(request, repeat=self.repeat) if self.repeat else request
-
-        request = conversation.run_step("groundjudge.ask", case, ask)
+        request = conversation.run_step(
+            "groundjudge.ask", case, lambda case: replace(self.rubric.ask(case), repeat=self.repeat)
+        )
         dialogue = Dialogue(conversation, self.model)
         verdict = await self.rubric.way.converse(request, dialogue, self.max_reasks)
         totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}

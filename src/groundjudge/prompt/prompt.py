@@ -140,8 +140,12 @@ class Prompt(Frozen):
             pieces.append(" ".join(section[::2]))
         return "\n".join(pieces)
 
-    def missing(self, case: Case) -> list[Input]:
+    def missing(self, case: Case, blank_fields: Collection[str] = ()) -> list[Input]:
         """Return the required inputs that a case lacks.
+
+        Args:
+            case: the case.
+            blank_fields: the fields that must be given, but may be blank.
 
         Raises:
             CaseError: the value of an input, required or not, cannot be read.
@@ -151,7 +155,8 @@ class Prompt(Frozen):
             value = prompt_input.value(case)  # also if optional: an unreadable value is an error
             if not prompt_input.required:
                 continue
-            if value is None or (is_blank(value) and not prompt_input.may_be_empty):
+            may_be_blank = prompt_input.may_be_empty or prompt_input.field in blank_fields
+            if value is None or (is_blank(value) and not may_be_blank):
                 missing.append(prompt_input)
         return missing
 
@@ -160,16 +165,13 @@ class Prompt(Frozen):
 
         Args:
             case: the case.
-            blank_fields: the fields that must be given, but may be blank.
+            blank_fields: as for `missing`.
 
         Raises:
             CaseError: `missing_field`; the message names all missing fields, and those that the case has. Its
                 subject is the first missing field.
         """
-        missing: list[Input] = []
-        for prompt_input in self.missing(case):
-            if prompt_input.field not in blank_fields or prompt_input.value(case) is None:
-                missing.append(prompt_input)
+        missing = self.missing(case, blank_fields)
         if not missing:
             return
         faults: list[str] = []
@@ -211,7 +213,7 @@ class Prompt(Frozen):
 
         Args:
             case: the case.
-            blank_fields: as for `check`.
+            blank_fields: as for `missing`.
             sentences: the case's sentences, if it is shown as numbered sentences.
 
         Returns:

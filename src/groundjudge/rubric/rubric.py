@@ -266,13 +266,11 @@ class Rubric:
         for value in (*self.levels, *self.not_applicable):
             if not self.scale.holds(value):
                 fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
-                fault += ": use values on the scale"
-                raise prompt_error("bad_levels", self.prompt, fault)
+                raise prompt_error("bad_levels", self.prompt, f"{fault}: use values on the scale")
         last_value = max(self.scale.worst, self.scale.best)
         if self.levels and max(self.levels) < last_value:
             fault = f"levels: values above {max(self.levels):g} have no label"
-            fault += f": end the last level at {last_value:g}"
-            raise prompt_error("bad_levels", self.prompt, fault)
+            raise prompt_error("bad_levels", self.prompt, f"{fault}: end the last level at {last_value:g}")
         # Lists and unsorted levels are accepted, too; this is how to set fields of a frozen dataclass.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
