@@ -379,9 +379,9 @@ class _Metric:
         # If a field is in both places, that of the test case counts.
         return {**in_metadata, **self._fields_of(test_case), "id": test_case.name, "metadata": metadata}
 
-    def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401
-        """The fields of the case that are not in the metadata."""
-        raise NotImplementedError
+    def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401, ARG002
+        """The fields of the case that are not in the metadata; by default none."""
+        return {}
 
     def _show_result(self, new_verdict: Verdict | None, costs: CallCosts) -> None:
         """Set the attributes to what a verdict says; None: there is none yet."""
@@ -410,15 +410,11 @@ class _Metric:
         self.is_successful()  # it sets `success`
         self.verbose_logs: str | None = None
         if new_verdict:
-            self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), self._log_lines(new_verdict))
-
-    def _log_lines(self, verdict: Verdict) -> list[str]:
-        """The verdict as JSON, the reply of an error, and the error or the score."""
-        lines = [verdict.model_dump_json(indent=2, exclude_defaults=True)]
-        if self.error and verdict.reply:
-            lines.append(f"Reply:\n{verdict.reply}")
-        lines.append(self.error or f"Score: {self.score}")  # DeepEval only prints the last line
-        return lines
+            lines = [new_verdict.model_dump_json(indent=2, exclude_defaults=True)]
+            if self.error and new_verdict.reply:
+                lines.append(f"Reply:\n{new_verdict.reply}")
+            lines.append(self.error or f"Score: {self.score}")  # DeepEval only prints the last line
+            self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), lines)
 
 
 class JudgeMetric(_Metric, BaseMetric):
@@ -434,18 +430,15 @@ class JudgeMetric(_Metric, BaseMetric):
             "context": _context(test_case),
             "reference": test_case.expected_output,
         }
-        self.criteria = self._criteria_for(test_case, fields)
-        return fields
-
-    def _criteria_for(self, test_case: Any, fields: Mapping[str, Any]) -> str:  # noqa: ANN401
-        """What DeepEval's cache compares of a metric: if it is equal, a result of the test case is reused."""
+        # DeepEval's cache compares the criteria: if they are equal, a result of the test case is reused.
+        self.criteria = self.judge.identity
         inputs = {prompt_input.field for prompt_input in self.judge.inputs}
         shows_metadata = bool(test_case.metadata) and bool(inputs - fields.keys())
         shows_tools = "context" in inputs and fields["context"] != test_case.retrieval_context
         # The cache ignores both, and would reuse the verdict for other data: nothing equals a new UUID.
         if shows_metadata or shows_tools:
-            return f"not cacheable: {uuid4()}"
-        return self.judge.identity
+            self.criteria = f"not cacheable: {uuid4()}"
+        return fields
 
 
 class GroundednessMetric(JudgeMetric):
@@ -546,9 +539,6 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
         "In a ConversationalTestCase the context is the `retrieval_context` of an assistant's turn, and what "
         "its tools returned; the query the turns before it, and other fields are in `metadata`"
     )
-
-    def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401, ARG002  each turn has its own
-        return {}
 
     async def _verdict_on(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
         """Judge each of the assistant's turns, and give the verdict of the lowest one."""

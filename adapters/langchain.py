@@ -19,9 +19,8 @@ from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.fields import Fields, FieldsLike
 from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
-from groundjudge.judging.judge import Judge
+from groundjudge.judging.judge import Judge, request_for
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.judging.request import request_for
 from groundjudge.models.library import UNSTREAMED
 from groundjudge.models.lookup import ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
@@ -155,20 +154,15 @@ def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputPar
 
 
 def _case_of(fields: Fields, row: CaseLike) -> CaseLike:
-    """Return the case in a runnable's input: the input itself, or the fields at paths in it."""
-    if fields.paths:
-        return fields.in_row(row, {"input": row})
-    _check_input(row)
-    return row
-
-
-def _check_input(row: object) -> None:
-    """Refuse a bare answer, such as a chain that ends in a model or a parser passes on.
+    """Return the case in a runnable's input: the input itself, or the fields at paths in it.
 
     Raises:
-        CaseError: `unreadable_row`.
+        CaseError: `unreadable_row`: it is an answer, or a list.
     """
-    if isinstance(row, str | BaseMessage | PromptValue):  # `prompt | llm | judge` has lost the question
+    if fields.paths:
+        return fields.in_row(row, {"input": row})
+    # A chain that ends in a model or a parser passes on a bare answer, which has lost the question.
+    if isinstance(row, str | BaseMessage | PromptValue):
         kind = type(row).__name__
         message = (
             f"a case must be a mapping from field names to values, not {kind}: keep the chain's input and "
@@ -180,6 +174,7 @@ def _check_input(row: object) -> None:
             'a case must be a mapping, not a list: pass messages as {"messages": [...]}, and rows to `batch`'
         )
         raise CaseError("unreadable_row", message)
+    return row
 
 
 def _rubric_of(judge: Judge | Rubric) -> Rubric:
@@ -228,10 +223,15 @@ def _prompt_value(request: Request) -> ChatPromptValue:
 
 
 def _trace_step(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
-    """Trace a step of a conversation: a call of a model that does not trace itself, or any other step."""
+    """Trace a step as a child run, inside which the runs of its model nest; or a model's call as its run."""
     if step.model and not may_trace_itself(step.model):
         return _trace_call(step, step.model)
-    return _trace_as_chain(step)
+    config = configs.ensure_config()
+    manager = configs.get_callback_manager_for_config(config)
+    run: Any = manager.on_chain_start(None, cast("Any", _traceable(step.argument)), name=step.name)
+    # Without the child's callbacks the model's own run would have no parent.
+    child_config = configs.patch_config(config, callbacks=run.get_child())
+    return _run_inside(child_config, lambda result: run.on_chain_end(_traceable(result)), run.on_chain_error)
 
 
 def _trace_call(step: Step, model: Model) -> AbstractContextManager[Callable[[Any], object]]:
@@ -253,16 +253,6 @@ def _trace_call(step: Step, model: Model) -> AbstractContextManager[Callable[[An
         run.on_llm_end(LLMResult(generations=[[generation]]))
 
     return _run_inside(config, end, run.on_llm_error)
-
-
-def _trace_as_chain(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
-    """Trace a step as a child run, inside which the runs of its model nest."""
-    config = configs.ensure_config()
-    manager = configs.get_callback_manager_for_config(config)
-    run: Any = manager.on_chain_start(None, cast("Any", _traceable(step.argument)), name=step.name)
-    # Without the child's callbacks the model's own run would have no parent.
-    child_config = configs.patch_config(config, callbacks=run.get_child())
-    return _run_inside(child_config, lambda result: run.on_chain_end(_traceable(result)), run.on_chain_error)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ judged, so users wait for all of it and for the judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
@@ -130,23 +130,6 @@ def _without_message(answer: object) -> object:
     return content_text(answer.content) if isinstance(answer, BaseMessage) else answer
 
 
-def _answers(messages: Iterable[AIMessage]) -> list[AIMessage]:
-    """Return the messages that are answers: those that say something and call no tool."""
-    answers: list[AIMessage] = []
-    for message in messages:
-        if content_text(message.content).strip() and not message.tool_calls:
-            answers.append(message)
-    return answers
-
-
-def _join_answers(answers: Sequence[AIMessage]) -> AIMessage:
-    """Return several answers as one message, each text once; a single answer is returned unchanged."""
-    if len(answers) == 1:
-        return answers[0]
-    texts = dict.fromkeys(content_text(message.content) for message in answers)
-    return AIMessage("\n\n".join(texts))
-
-
 def _with_note(chain_input: Any, draft: AIMessage, note: str) -> Any:  # noqa: ANN401  the chain's
     """Return a chain's input with a note: messages get the draft and the note, a text gets the note below it.
 
@@ -219,12 +202,9 @@ def _without_streams(config: Any) -> dict[str, Any]:  # noqa: ANN401  a Runnable
     for channel in GRAPH_CHANNELS:
         configurable.pop(channel, None)
     if RUNTIME in configurable:
-        configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=_write_nothing)
+        # What is written while an answer is held back may be of a draft.
+        configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=lambda _: None)
     return {**config, "callbacks": manager, "configurable": configurable}
-
-
-def _write_nothing(_: object) -> None:
-    """Write nothing to the stream: what is written while an answer is held back may be of a draft."""
 
 
 class GroundedState(AgentState[Any]):
@@ -275,7 +255,10 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
     def _case_of(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> DraftCase:
         """Return the function that makes the case; None if the response only calls tools."""
         messages = [message for message in response.result if isinstance(message, AIMessage)]
-        answers = _answers(messages)
+        answers: list[AIMessage] = []  # the messages that say something and call no tool
+        for message in messages:
+            if content_text(message.content).strip() and not message.tool_calls:
+                answers.append(message)
         calls_tools = any(message.tool_calls for message in messages)
         structured = response.structured_response
         if structured is None and calls_tools and not answers:
@@ -286,8 +269,11 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         if structured is not None:
             answers.append(AIMessage(as_json(structured)))
         # Without any answer the last message is judged: the case then says that the response is blank.
-        answer = _join_answers(answers or messages[-1:])
-        return partial(self.guard.case, request.state, {"messages": [answer]})
+        answers = answers or messages[-1:]
+        if len(answers) != 1:  # several become one, each text once, and none a blank one
+            texts = dict.fromkeys(content_text(message.content) for message in answers)
+            answers = [AIMessage("\n\n".join(texts))]
+        return partial(self.guard.case, request.state, {"messages": answers})
 
 
 class _GuardedChain:

@@ -31,7 +31,6 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike, call_metadata
 from groundjudge.models.redaction import RedactedError
-from groundjudge.replies.reply import Reply
 from groundjudge.runs.named_verdicts import select_named, shared_name
 from groundjudge.runs.summary import Figure, summarise
 from groundjudge.verdict import Failure, Verdict, score_names
@@ -330,7 +329,9 @@ def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
         reply = results[0]
         # LangSmith reads the tokens from the metadata and from the outputs.
         usage = {"usage_metadata": reply.usage.counts} if reply.usage else {}
-        llm_run.end(outputs={**_completion_of(reply), **usage}, metadata=usage)
+        message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+        choices = [{"message": message, "finish_reason": reply.finish_reason}]
+        llm_run.end(outputs={"model": reply.model, "choices": choices, **usage}, metadata=usage)
     except Exception as error:  # an endpoint can repeat the key that it was sent
         llm_run.end(error=RedactedError(error).clean(repr(error)))
         raise
@@ -343,12 +344,6 @@ def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
 def _has_llm_run(runs: Sequence[RunTree]) -> bool:
     """Whether a model call is among the runs, or anywhere below them."""
     return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
-
-
-def _completion_of(reply: Reply) -> dict[str, Any]:
-    """Return a reply in the shape of OpenAI's chat completions, which LangSmith displays."""
-    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
-    return {"model": reply.model, "choices": [{"message": message, "finish_reason": reply.finish_reason}]}
 
 
 # LangSmith reads the key under which it records a function's error from the function's source code; for a

@@ -11,7 +11,7 @@ run: hide the judge's feedback there, because people who see a verdict agree wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -125,8 +125,12 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
         GroundjudgeError: `langsmith_refused`: the API refuses, or cannot be reached.
     """
     client = client or Client()
+    feedbacks: list[Feedback] = []  # no matter who gave it
     with refusals(LangSmithError, "langsmith_refused", "" if client.api_key else NO_KEY):
-        feedbacks = sorted(_feedback_on(sample, key, client), key=lambda feedback: feedback.created_at)
+        for start in range(0, len(sample.ids), RUNS_PER_REQUEST):
+            run_ids = [_run_id(case_id) for case_id in sample.ids[start : start + RUNS_PER_REQUEST]]
+            feedbacks.extend(client.list_feedback(run_ids=run_ids, feedback_key=[key]))
+    feedbacks.sort(key=lambda feedback: feedback.created_at)
     labels: dict[tuple[str, str], float | None] = {}
     for feedback in feedbacks:
         source = feedback.feedback_source
@@ -141,14 +145,6 @@ def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None =
     for (run_id, person), label in labels.items():
         rows.append({"id": run_id, "label": label, "annotator": person, "sample": sample.id})
     return read_labels(f"the feedback {key!r} in LangSmith", rows=rows)
-
-
-def _feedback_on(sample: LabelSample, key: str, client: Client) -> Iterator[Feedback]:
-    """Yield the feedback with a key on the drawn runs, no matter who gave it."""
-    for start in range(0, len(sample.ids), RUNS_PER_REQUEST):
-        some_ids = sample.ids[start : start + RUNS_PER_REQUEST]
-        run_ids = [_run_id(case_id) for case_id in some_ids]
-        yield from client.list_feedback(run_ids=run_ids, feedback_key=[key])
 
 
 def _run_id(case_id: str) -> UUID:

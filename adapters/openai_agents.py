@@ -80,26 +80,20 @@ async def guarded_run(
 
 
 def _case_of(guard: Guard, items: Iterable[Any], text: str) -> Case:
-    """Make the case from what a model was shown, tool results included, and the text of its answer."""
-    thread: list[Any] = []
-    for item in items:
-        message = item if "role" in item else _tool_message(item)
-        if message:
-            thread.append(message)
-    answer = {"role": "assistant", "content": text}
-    return guard.case({"messages": thread}, {"messages": [answer]})
-
-
-def _tool_message(item: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return a tool's result, from here or from the provider, as a message; None for other items.
+    """Make the case from what a model was shown, tool results included, and the text of its answer.
 
     `{"type": "function_call_output", "output": "9 am"}` -> `{"role": "tool", "content": "9 am"}`.
     """
-    # `output` of functions, `results` of the provider's own searches.
-    result = item.get("output", item.get("results"))
-    if result is None:
-        return None
-    return {"role": "tool", "content": content_text(result)}
+    thread: list[Any] = []
+    for item in items:
+        # A tool's result, from here or from the provider: `output` of functions, `results` of its searches.
+        result = item.get("output", item.get("results"))
+        if "role" in item:
+            thread.append(item)
+        elif result is not None:
+            thread.append({"role": "tool", "content": content_text(result)})
+    answer = {"role": "assistant", "content": text}
+    return guard.case({"messages": thread}, {"messages": [answer]})
 
 
 def _answer_text(output: object) -> str:
