@@ -32,7 +32,7 @@ from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
-from groundjudge.rubric.options import EmptyResponse, Structured
+from groundjudge.rubric.options import EmptyResponse, Structured, pop_options
 from groundjudge.verdict import Passes, Verdict, Weighted
 
 with requires("groundjudge.adapters.pydantic_evals needs pydantic-evals", "pydantic-evals"):
@@ -138,10 +138,8 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     @cached_property
     def loaded_judge(self) -> AnyJudge:
         """The judge with its model and options."""
-        options: Any = {}
-        for option in PanelOptions.__annotations__:  # some have no field: see above
-            if option in vars(self):
-                options[option] = getattr(self, option)
+        # Some options have no field: see above.
+        options: Any = pop_options(dict(vars(self)), PanelOptions.__annotations__)
         return as_judge(self.judge, self.model, **options)
 
     @cached_property

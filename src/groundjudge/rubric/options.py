@@ -52,6 +52,10 @@ def _is_levels(value: object) -> bool:
     return all(is_number(number) and isinstance(label, str) for number, label in value.items())
 
 
+def _is_number_list(value: object) -> bool:
+    return is_list(value) and all(map(is_number, value))
+
+
 def is_count(value: object) -> bool:
     """Whether a value is a whole number, 0 or more."""
     return type(value) is int and value >= 0
@@ -66,14 +70,14 @@ COUNT: Shape = (is_count, "a whole number, 0 or more")
 TRUE_OR_FALSE: Shape = (lambda value: isinstance(value, bool), "True or False")
 # A single name need not be in a list.
 INPUT_NAMES: Shape = (lambda value: isinstance(value, str) or is_list(value), "a list of input names")
-NUMBERS: Shape = (lambda value: is_list(value) and all(map(is_number, value)), "a list of numbers")
+NUMBERS: Shape = (_is_number_list, "a list of numbers")
 
 
 def one_of(choices: object) -> Shape:
     """Return the shape of a value that is one of the choices of a Literal."""
     names = get_args(choices)
-    listed = ", ".join(repr(name) for name in names)
-    return lambda value: value in names, f"one of {listed}"
+    choice_list = ", ".join(repr(name) for name in names)
+    return lambda value: value in names, f"one of {choice_list}"
 
 
 setting = partial(Option, "what the prompt file says")
@@ -212,11 +216,11 @@ def check_options(options: Mapping[str, object], options_type: Any) -> None:  # 
 
 def pop_options(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Remove the options with these names, and return them in the order of the names."""
-    taken: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in names:
         if name in options:
-            taken[name] = options.pop(name)
-    return taken
+            values[name] = options.pop(name)
+    return values
 
 
 def _describe_unknown_option(option: str, value: object, names: Sequence[str]) -> str:
