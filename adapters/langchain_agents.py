@@ -202,9 +202,12 @@ def _without_streams(config: Any) -> dict[str, Any]:  # noqa: ANN401  a Runnable
     for channel in GRAPH_CHANNELS:
         configurable.pop(channel, None)
     if RUNTIME in configurable:
-        # What is written while an answer is held back may be of a draft.
-        configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=lambda _: None)
+        configurable[RUNTIME] = configurable[RUNTIME].override(stream_writer=_write_nothing)
     return {**config, "callbacks": manager, "configurable": configurable}
+
+
+def _write_nothing(_: object) -> None:
+    """Write nothing to the stream: what is written while an answer is held back may be of a draft."""
 
 
 class GroundedState(AgentState[Any]):
