@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -12,16 +12,23 @@ Table = Mapping[str, Any] | Iterable[Any]
 """Names with a value, or a tuple of values, each; or what `pytest.mark.parametrize` takes."""
 
 
+def is_tuple(row: object) -> TypeGuard[tuple[Any, ...]]:
+    return isinstance(row, tuple)
+
+
 def rows_of(table: Table) -> list[ParameterSet]:
+    """Return the rows of a table as pytest takes them."""
+    named: list[tuple[str, Any]] = [("", row) for row in table]
+    if isinstance(table, Mapping):
+        named = [*cast("Mapping[str, Any]", table).items()]
     rows: list[ParameterSet] = []
-    named = table.items() if isinstance(table, Mapping) else ((None, row) for row in table)
     for name, row in named:
         if isinstance(row, ParameterSet):
             rows.append(row)
         else:
-            values = row if isinstance(row, tuple) else (row,)
+            values: tuple[Any, ...] = row if is_tuple(row) else (row,)
             shown = [getattr(value, "__name__", str(value)) for value in values]
-            rows.append(pytest.param(*values, id="-".join(shown) if name is None else name))
+            rows.append(pytest.param(*values, id=name or "-".join(shown)))
     return rows
 
 
