@@ -505,3 +505,19 @@ def test_the_label_that_most_people_gave_counts(labels_of_people: list[Any], exp
     labels = read_labels("l.jsonl", rows=[*rows, {"id": "b", "label": 1}])
     assert labels.by_case.get("a") == expected
     assert labels.reviewed_ids == {"a", "b"}
+
+
+def test_raw_numbers_among_words_are_refused() -> None:
+    labels = Labels({"a": 1, "b": "grounded"})
+    with pytest.raises(LabelError, match=r"'1'.*not a label of groundedness"):
+        labels_for("groundedness", labels)
+
+
+def test_numbers_of_a_column_with_gaps_are_the_labels_in_digits() -> None:
+    vocabulary = LabelVocabulary({"1": 0.0, "0": 1.0}, 1.0)
+    assert [vocabulary.find_label(value) for value in (1.0, 0.0, 0.5)] == ["1", "0", None]
+
+
+def test_the_annotator_zero_is_a_person() -> None:
+    rows = [{"id": "a", "label": 1, "annotator": 0}, {"id": "a", "label": 1, "annotator": 1}]
+    assert set(read_labels("labels", rows=rows).annotators) == {"0", "1"}

@@ -160,7 +160,7 @@ class JudgeSelection:
         """
         options = read_options(self.option or ())
         self._check(options)
-        if self.repeats and options.get("parameters", {}).get("temperature") == 0:
+        if self.repeats and (options.get("parameters") or {}).get("temperature") == 0:
             fail("-O parameters.temperature=0 with --repeats would repeat one reply: leave it out for 0.7")
         if in_batches:
             if "stop" in options:
@@ -247,7 +247,12 @@ class JudgeSelection:
 
 def _take(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Remove the options with these names, and return them."""
-    return {name: options.pop(name) for name in names if name in options}
+    taken: dict[str, Any] = {}
+    for name in names:
+        value = options.pop(name, None)  # as with `-O optional=none`
+        if value is not None:
+            taken[name] = value
+    return taken
 
 
 def _check_inputs(judges: Sequence[Judge], blanks: Mapping[str, Sequence[str]]) -> None:

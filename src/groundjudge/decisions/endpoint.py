@@ -285,7 +285,7 @@ class DecisionModel(EndpointModel):
     @property
     def name_at_endpoint(self) -> str:
         """The name without the form."""
-        return self.name.partition(":")[2]
+        return self.name.partition(":")[2].strip()
 
     @property
     def way(self) -> DecisionWay:

@@ -84,6 +84,8 @@ class LabelVocabulary:
 
     def find_label(self, value: object) -> str | None:
         """Find the label that a value means, compared like a judge's replies; None if there isn't one."""
+        if isinstance(value, float) and value.is_integer():  # from a column with gaps
+            value = int(value)
         if not isinstance(value, str | int):
             return None
         return _labels_by_folded(tuple(self.scores)).get(fold_label(str(value)))
@@ -266,7 +268,8 @@ def read_labels(
             faults.append(LabelError("unreadable_label", row.message, str(path)))
             continue
         case_id = id_of(row, number)
-        annotator = str(row.get("annotator") or "")
+        person = row.get("annotator")
+        annotator = "" if _is_no_label(person) else str(person)
         label = value_in(row, key)
         if _is_no_label(label):
             label = None
@@ -477,6 +480,8 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
             by_case[case_id] = NO_LABEL
         elif isinstance(value, str) and (are_words or number is None):
             unknown_words[value.strip()] += 1
+        elif are_words and not is_mapping(labels.by_case[case_id]):
+            unknown_words[str(value)] += 1
         elif rubric is not None and is_mapping(labels.by_case[case_id]):
             is_on_scale = True
             try:

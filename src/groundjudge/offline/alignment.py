@@ -164,7 +164,8 @@ def _read_document(content: str, language: Language) -> Sequence[tuple[int, int,
         for reading in (text, *_without_asides(text, language), *_with_header(cells, header)):
             sentence_words = words(as_compared(reading), language)
             found_sentences.append((start, end, sentence_words, frozenset(keys_of(sentence_words))))
-        header = header or cells
+        if not header and "|-" in text.replace(" ", ""):
+            header = cells
         previous_end = end
     return found_sentences
 
@@ -175,7 +176,7 @@ def _without_asides(text: str, language: Language) -> list[str]:
     "It opened (in May) at 9." -> "It opened   at 9."; "It opens (not in May) at 9." -> [].
     """
     asides = keys_of(words(" ".join(_ASIDE.findall(text)), language)) if "(" in text or ", wh" in text else ()
-    if not asides or not limits(language).isdisjoint(asides):
+    if not asides or not qualifiers(language).isdisjoint(asides):
         return []
     return [_ASIDE.sub(" ", text)]
 
@@ -221,12 +222,12 @@ def _says(sentence: Sequence[Term], claim: Sequence[Term], language: Language) -
     place = 0
     lacks_word = lacks_link = False
     for term in claim:
-        if place < len(sentence) and sentence[place].key != term.key and not lacks_word and term.key:
+        if sentence[place].key != term.key and not lacks_word and term.key:
             lacks_word = place > 0 and _may_be_left_out(sentence[place], language)
             place += lacks_word
         if not term.key and sentence[place].key:  # the claim ends, and the sentence goes on
             break
-        if place == len(sentence) or sentence[place].key != term.key:
+        if sentence[place].key != term.key:
             return False
         links = sentence[place].links
         if not _may_differ(links, term):
@@ -239,19 +240,20 @@ def _says(sentence: Sequence[Term], claim: Sequence[Term], language: Language) -
     if any(term.key in limits(language) for term in sentence[place:]):
         return False
     # What follows directly says more about the last word: "5 million".
-    return place == len(sentence) or (sentence[place].begins_phrase)
+    return place == len(sentence) or sentence[place].begins_phrase
 
 
 def _may_differ(links: set[str], term: Term) -> bool:
     """Whether the linking words of a sentence may differ from those of a claim before the same word.
 
-    They may be left out or added, and none may replace another; before a number each says something.
+    They may be left out or added, and none may replace another; before an amount each says something.
     """
     if links == term.links:
         return True
     if links - term.links and term.links - links:
         return False
-    return not term.key[:1].isdigit() and AGENTS.isdisjoint(links ^ term.links)
+    is_amount = term.key != "" and not term.key[0].isalpha()
+    return not is_amount and AGENTS.isdisjoint(links ^ term.links)
 
 
 def _may_be_left_out(term: Term, language: Language) -> bool:

@@ -24,11 +24,11 @@ MAX_OTHERS = 2
 """Words other than talk in a question back, a heading or a greeting; with more it also says something."""
 
 MAX_ASKED = 4
-"""Such words in a question back, if no source has them: "Should it be formal or rather easy-going?"."""
+"""Words other than talk in a question back, if no source has any of them: "Shall it be short and formal?"."""
 
 # Above every usual threshold: what is supported passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
-"""The score of a sentence whose words are all in the source, each in another form; 1.0 if none is."""
+"""The score of a backed sentence none of whose words is in the source in the same form; 1.0 if all are."""
 
 # In chats the next sentence may begin in small letters.
 _SENTENCE_END = compile_when_used(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -45,7 +45,7 @@ class Claim:
         finding: what is known about it.
         score: how literally the sources say it, .8 to 1; otherwise how much of it they have, 0 to 1.
         passages: the sentences that say it, one for each of its clauses; or the one that is most like it.
-        missing: the words that the latter lacks; for a refusal, those that it has.
+        missing: the words that the nearest sentence lacks; of a refuted refusal, those that a source has.
     """
 
     sentence: str
@@ -108,7 +108,7 @@ class _Reader:
             passages = dict.fromkeys(source.passage for source in backing)
             return Claim(sentence, "backed", _literalness(statement, backing), tuple(passages))
         # After the search: "The shop is not open" is found in a source that says so.
-        if self._is_refusal(keys_of(sentence_words)):
+        if not self._has_subject(sentence_words) and self._is_refusal(keys_of(sentence_words)):
             return self._read_refusal(sentence, statement)
         keys = keys_of(statement)
         nearest, rank = self._sources.nearest(keys)
@@ -175,10 +175,10 @@ class _Reader:
     def _agrees(self, openers: Sequence[str], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
         """Whether a yes or no before a statement goes with it.
 
-        "No, we are open" contradicts itself, and "Yes" says more than the statement unless the sentence that
-        says this is about everything that the query asks.
+        "No, we are open" contradicts itself. "Yes" to a question says more than the statement, unless the
+        sentence that says this is about everything that is asked.
         """
-        if not self._asked or self._vocabulary("no agreement").isdisjoint(openers):
+        if self._vocabulary("no agreement").isdisjoint(openers):
             return True
         says_no = not self._vocabulary("no").isdisjoint(openers)
         is_negated = not self._negations.isdisjoint(keys_of(statement))
@@ -197,12 +197,12 @@ class _Reader:
             return False
         others = keys - self._talk
         is_foreign = others.isdisjoint(self._sources.places)
-        if len(others) <= MAX_OTHERS and _ANNOUNCES.search(compared):
+        if is_foreign and len(others) <= MAX_OTHERS and _ANNOUNCES.search(compared):
             return True
         if len(others) <= (MAX_ASKED if is_foreign else MAX_OTHERS) and _ASKS.search(compared):
             return True
         # "It is free" says something about its subject in words that otherwise belong to conversation.
-        if sentence_words[0].key in self._vocabulary("subjects"):
+        if self._has_subject(sentence_words):
             return False
         if others:
             greets = not keys.isdisjoint(self._vocabulary("greetings"))
@@ -214,6 +214,10 @@ class _Reader:
         # "Free." alone is a statement, but "Feel free to ask." is not.
         needed = "greetings agreement" if len(keys - self._negations) == 1 else "greetings talk agreement"
         return not keys.isdisjoint(self._vocabulary(needed))
+
+    def _has_subject(self, sentence_words: Sequence[Word]) -> bool:
+        """Whether a sentence begins with a pronoun such as "it", which stands for what it is about."""
+        return bool(sentence_words) and sentence_words[0].key in self._vocabulary("subjects")
 
     def _is_refusal(self, keys: Sequence[str]) -> bool:
         """Whether a sentence says that the sources do not say something.

@@ -30,7 +30,7 @@ LIMITS = (
     "nearly the same words."
 )
 
-SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
+SOURCES = frozenset({"answers", "context", "profile", "query", "reference"})
 """The fields of a case that can support a response."""
 
 STATES_NOTHING = 0.9
@@ -234,9 +234,10 @@ def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
     scale, score, is_backed = rubric.scale, _score_of(rubric, claim), claim.finding == "backed"
     if scale.choices:
         scores = {label: choice for label, choice in scale.choices.items() if choice is not None}
-        below = {label: choice for label, choice in scores.items() if choice < rubric.threshold}
-        if below and not is_backed:  # the nearest label could be one that passes
-            scores = below
+        passing = {label: choice for label, choice in scores.items() if choice >= rubric.threshold}
+        failing = {label: choice for label, choice in scores.items() if choice < rubric.threshold}
+        # The nearest label could be one on the other side of the threshold.
+        scores = (passing if is_backed else failing) or scores
         # Of two equally near ones, the worse one.
         label = min(scores, key=lambda label: (abs(scores[label] - score), scores[label]))
         return scores[label], label

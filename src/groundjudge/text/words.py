@@ -190,7 +190,7 @@ def _parts_of(core: str, before: str, after: str) -> list[str]:
         core = f"!{core}"  # not, in code
     if after.startswith("#"):
         core = f"{core}#"
-    if core.isalpha() and core != "cannot":  # as most are
+    if core.isalpha() and core.casefold() != "cannot":  # as most are
         return [core]
     number = _NUMBER.fullmatch(core)
     if number is not None:

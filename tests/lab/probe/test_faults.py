@@ -124,6 +124,23 @@ def test_part_of_which_the_source_does_not_speak_is_left_alone() -> None:
     assert response_after("some_made_all", "Most games are kept here.", "All games are kept here.") is None
 
 
+@pytest.mark.parametrize(
+    ("edit", "response", "source"),
+    [
+        pytest.param("some_made_all", "Some dogs bark.", "The handsome dogs bark.", id="part of a word"),
+        pytest.param("number", "It takes 5 days.", "It takes 5.5 days.", id="part of a number"),
+        pytest.param("name", "Here sat Anna often.", "Here sat Annabel often.", id="part of a name"),
+    ],
+)
+def test_part_of_a_longer_word_or_number_backs_nothing(edit: str, response: str, source: str) -> None:
+    assert response_after(edit, response, source) is None
+
+
+def test_edited_date_keeps_its_leading_zero() -> None:
+    source = "It opens at 05:30 daily."
+    assert response_after("date", "It opens at 05:30.", source) == "It opens at 08:30."
+
+
 def test_tool_result_alone_is_contradicted() -> None:
     tool = {"title": "Tool Result: visits", "content": '{"seats": 14}', "kind": "tool"}
     case = Case(

@@ -172,7 +172,8 @@ def date(case: Case, elsewhere: str = "") -> Case | None:
     case_text = edit.all_text(case)
     for any_name in (WEEKDAYS, MONTHS, CHINESE_WEEKDAYS):
         has_range = re.search(rf"(?:{any_name})s?\W+(?:\w+\W+)?(?:{any_name})", case_text)
-        if has_range or _EVERY_DAY.search(case_text):
+        is_every_day = any_name != MONTHS and _EVERY_DAY.search(case_text)
+        if has_range or is_every_day:
             continue
         pattern = compile_when_used(rf"(?<![A-Za-z])(?:{any_name})(?![a-rt-z])")
         edited = _exchange(case, _fixed_facts(pattern, case), partial(_other_names, any_name), elsewhere)
@@ -225,7 +226,10 @@ def negation_removed(sentence: str, _: str) -> str | None:
 def some_made_all(sentence: str, source: str) -> str | None:
     """Turn a part into the whole, where the source speaks of a part in the same word."""
     part = _PART.search(sentence)
-    if part is None or part[0].lower() not in source.lower() or _HINDERS_ALL.search(sentence):
+    if part is None or _HINDERS_ALL.search(sentence):
+        return None
+    word = rf"\b{part[0]}\b" if part[0].isascii() else part[0]
+    if not re.search(word, source, re.IGNORECASE):
         return None
     if not part[0].isascii():
         return _with_replaced(part, "所有")
@@ -330,7 +334,8 @@ def _exchange(
     backing = edit.backing_text(case)
     case_text = edit.all_text(case)
     for fact in facts:
-        whole_fact = rf"(?<![\d.,]){re.escape(fact[0])}(?!\d)"
+        # Not "Anna" in "Annabel", nor "5" in "5.5".
+        whole_fact = rf"(?<![A-Za-z\d.,]){re.escape(fact[0])}(?!\d|[.,]\d|[a-rt-z])"
         if not re.search(whole_fact, backing) or re.search(whole_fact, elsewhere):
             continue
         for replacement in replacements(fact):
@@ -383,7 +388,8 @@ def _later_dates(largest: int, fact: re.Match[str]) -> Iterator[str]:
         value = int(fact[1]) + distance
         if value > largest:
             value -= largest
-        yield f"{value}{fact[2]}"
+        digits = str(value).zfill(len(fact[1])) if fact[1].startswith("0") else str(value)
+        yield f"{digits}{fact[2]}"
 
 
 def _strangers(fact: re.Match[str]) -> Iterator[str]:
