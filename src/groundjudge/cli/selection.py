@@ -160,7 +160,8 @@ class JudgeSelection:
         """
         options = read_options(self.option or ())
         self._check(options)
-        if self.repeats and (options.get("parameters") or {}).get("temperature") == 0:
+        parameters: Mapping[str, Any] = options.get("parameters") or {}  # None after `-O parameters=none`
+        if self.repeats and parameters.get("temperature") == 0:
             fail("-O parameters.temperature=0 with --repeats would repeat one reply: leave it out for 0.7")
         if in_batches:
             if "stop" in options:
