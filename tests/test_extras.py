@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from command_line import run_program
 
 OPTIONAL = """
@@ -67,6 +68,7 @@ COMMANDS = [
 """What is called, its arguments, its exit status, and what its last line says is needed."""
 
 
+@pytest.mark.soak
 def test_core_and_command_without_extras_work_or_name_the_extra(tmp_path: Path) -> None:
     (tmp_path / "cases.parquet").write_bytes(b"PAR1")
     commands = {name: words for name, words, _, _ in COMMANDS}
