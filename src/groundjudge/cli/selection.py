@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,7 @@ from groundjudge.models.lookup import ModelOptions, as_model
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.options import check_options, declared_options
+from groundjudge.rubric.options import check_options, declared_options, pop_options
 from groundjudge.runs.rows import CaseFile, can_read_again
 from groundjudge.runs.run import find_duplicate, jobs_of
 from groundjudge.verdict import Verdict
@@ -168,7 +168,7 @@ class JudgeSelection:
                 fail("-O stop cannot be used with batches, which request all votes at once: leave it out")
             if self.panel or self.repeats:  # no vote can wait for the outcome of another in a batch
                 options["stop"] = "never"
-        model_options: Any = _take(options, ModelOptions.__annotations__)
+        model_options: Any = pop_options(options, ModelOptions.__annotations__)
         make_model: Callable[[str], Model] = model_of or partial(as_model, **model_options)
         models = [make_model(name) for name in (*(self.cascade or ()), *(self.model or ()))]
         # Votes and verdicts are told apart by the names of models.
@@ -218,9 +218,11 @@ class JudgeSelection:
     def _voters(self, models: Sequence[Model], options: dict[str, Any]) -> list[AnyJudge]:
         """Load each judge with each model, and make one judge or one panel of those that belong together."""
         # Options for votes go to the panel, options for a cascade to that, and all others to each judge.
-        votes = _take(options, VOTE_OPTIONS)
-        bounds = _take(options, CASCADE_OPTIONS)
-        blanks = _take(options, BLANK_OPTIONS)
+        votes = pop_options(options, VOTE_OPTIONS)
+        bounds = pop_options(options, CASCADE_OPTIONS)
+        blanks = pop_options(options, BLANK_OPTIONS)
+        # `-O optional=none` names no input.
+        blanks = {option: inputs for option, inputs in blanks.items() if inputs is not None}
         of_judges = cast("JudgeOptions", {**options, "threshold": self.threshold})
         loaded = [load(name, model=models[0], **of_judges) for name in self.names]
         _check_inputs(loaded, blanks)
@@ -244,16 +246,6 @@ class JudgeSelection:
         if not self.repeats:
             return list(judges)
         return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
-
-
-def _take(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Remove the options with these names, and return them."""
-    taken: dict[str, Any] = {}
-    for name in names:
-        value = options.pop(name, None)  # as with `-O optional=none`
-        if value is not None:
-            taken[name] = value
-    return taken
 
 
 def _check_inputs(judges: Sequence[Judge], blanks: Mapping[str, Sequence[str]]) -> None:

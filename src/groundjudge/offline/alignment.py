@@ -26,7 +26,7 @@ MIN_WORDS = 2
 MAX_SUBJECT = 3
 """Content words of a subject that a claim replaces by a pronoun."""
 
-AGENTS = frozenset({"by", "von", "durch", "who", "which"})
+TURNING_LINKS = frozenset({"by", "von", "durch", "who", "which"})
 """Linking words that turn a sentence round: "was bought by" is not "bought", "who steal" not "steal"."""
 
 MAX_PLACES = 64
@@ -218,29 +218,35 @@ def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
 
 
 def _says(sentence: Sequence[Term], claim: Sequence[Term], language: Language) -> bool:
-    """Whether a sentence begins with what a claim says, and nothing in it limits that."""
+    """Whether a sentence begins with what a claim says, and nothing in it limits that.
+
+    Both end with an empty term.
+    """
     place = 0
-    lacks_word = lacks_link = False
-    for term in claim:
-        if sentence[place].key != term.key and not lacks_word and term.key:
-            lacks_word = place > 0 and _may_be_left_out(sentence[place], language)
-            place += lacks_word
-        if not term.key and sentence[place].key:  # the claim ends, and the sentence goes on
-            break
+    lacks_word = False
+    pairs: list[tuple[Term, Term]] = []  # terms of the sentence and of the claim with the same key
+    for term in claim[:-1]:
+        differs = sentence[place].key != term.key
+        if differs and place > 0 and not lacks_word and _may_be_left_out(sentence[place], language):
+            lacks_word = True
+            place += 1
         if sentence[place].key != term.key:
             return False
-        links = sentence[place].links
-        if not _may_differ(links, term):
-            return False
-        lacks_link = lacks_link or not links <= term.links
+        pairs.append((sentence[place], term))
         place += 1
+    rest = sentence[place:]
+    if not rest[0].key:  # the sentence ends, too: "macht um 8 auf" is not "macht um 8 zu"
+        pairs.append((rest[0], claim[-1]))
+    if not all(_may_differ(said.links, claimed) for said, claimed in pairs):
+        return False
+    lacks_link = any(not said.links <= claimed.links for said, claimed in pairs)
     if lacks_word and lacks_link:  # "is the daughter of the mayor" is not "is the mayor"
         return False
     # What limits or denies the sentence must be in the claim.
-    if any(term.key in limits(language) for term in sentence[place:]):
+    if any(term.key in limits(language) for term in rest):
         return False
     # What follows directly says more about the last word: "5 million".
-    return place == len(sentence) or sentence[place].begins_phrase
+    return rest[0].begins_phrase
 
 
 def _may_differ(links: set[str], term: Term) -> bool:
@@ -253,7 +259,7 @@ def _may_differ(links: set[str], term: Term) -> bool:
     if links - term.links and term.links - links:
         return False
     is_amount = term.key != "" and not term.key[0].isalpha()
-    return not is_amount and AGENTS.isdisjoint(links ^ term.links)
+    return not is_amount and TURNING_LINKS.isdisjoint(links ^ term.links)
 
 
 def _may_be_left_out(term: Term, language: Language) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 from typing import Literal, TypeAlias
 
 from groundjudge.evidence.sources import Passage
@@ -121,11 +121,10 @@ class _Reader:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""
         openers = self._vocabulary("openers")
         no = self._vocabulary("no")
-        for number, word in enumerate(sentence_words):
-            follows = sentence_words[number + 1 : number + 2]
+        for number, (word, following) in enumerate(zip_longest(sentence_words, sentence_words[1:])):
             # "No, dogs are allowed" opens with a no, and "No dogs are allowed" does not.
-            denies = word.key in no and any(not following.begins_clause for following in follows)
-            if word.key not in openers or denies:
+            is_determiner = word.key in no and following is not None and not following.begins_clause
+            if word.key not in openers or is_determiner:
                 return sentence_words[:number], sentence_words[number:]
         return sentence_words, ()
 
@@ -231,12 +230,9 @@ class _Reader:
             return True
         saying = self._vocabulary("saying")
         told = [key for key in keys if key in saying or key in self._negations or key not in self._talk]
-        for key, next_key in pairwise(told):
-            if (key in saying and next_key in self._negations) or (
-                key in self._negations and next_key in saying
-            ):
-                return True
-        return False
+        return any(
+            not saying.isdisjoint(pair) and not self._negations.isdisjoint(pair) for pair in pairwise(told)
+        )
 
     def _read_refusal(self, sentence: str, statement: Sequence[Word]) -> Claim:
         """Read a refusal: it claims nothing if no source has a word of what is said to be missing."""
