@@ -120,6 +120,11 @@ TABLE = [
     pytest.param(
         row(context=[{"document.content": OPEN, "document.score": 0.2}]), Read(), id="flattened documents"
     ),
+    pytest.param(
+        row(context=[{"document.content": OPEN, "document.content.lang": "en"}]),
+        Read(error="'document.content.lang' is inside of 'content', which has a value of its own"),
+        id="a flattened key inside of a text",
+    ),
     pytest.param(row(context=[{"document": {"content": OPEN}}]), Read(), id="documents under a key"),
     pytest.param(row(context=[{"node": {"text": OPEN}, "score": 0.2}]), Read(), id="a node with a score"),
     pytest.param(

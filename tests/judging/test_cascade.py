@@ -389,7 +389,9 @@ def test_identity_is_that_of_the_judges_the_bounds_and_what_they_are_compared_wi
         cascade(judges, until=BOUNDS, not_applicable_stands=True),
     ]
     assert len({judge.identity for judge in cascades}) == len(cascades)
-    assert cascade(judges, until=[BOUNDS]).identity == cascades[0].identity
+    for bounds in ([BOUNDS], list(BOUNDS), [list(BOUNDS)]):
+        same: Any = bounds  # as from JSON
+        assert cascade(judges, until=same).identity == cascades[0].identity
     assert panel(judges).identity not in {judge.identity for judge in cascades}
 
 

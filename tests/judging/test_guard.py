@@ -391,6 +391,7 @@ def test_where_the_weakest_claim_decides_the_note_names_it_alone() -> None:
         pytest.param(10, (4, 0, 10), [True, True, False], id="all that fail"),
         pytest.param(40, (9, 6, 9), [False, True, False], id="the weakest where none fails"),
         pytest.param(40, (9, 6, 6.5), [False, True, True], id="and what is just above it"),
+        pytest.param(40, (9, 6, 7), [False, True, True], id="and what is a tenth above it"),
     ],
 )
 def test_where_the_whole_decides_the_note_names_its_weakest_claims(

@@ -317,9 +317,12 @@ def _nest(fields: Mapping[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for key, value in fields.items():
         *outer_names, name = str(key).split(".")
-        inner = nested
+        inner: Any = nested
         for outer_name in outer_names:
             inner = inner.setdefault(outer_name, {})
+            if not isinstance(inner, dict):
+                message = f"{key!r} is inside of {outer_name!r}, which has a value of its own"
+                raise TypeError(message)
         inner[name] = value
     return nested
 
@@ -509,7 +512,7 @@ def _make_message(role: str, entry: Entry, pieces: Sequence[Piece]) -> Message:
         content = join_pieces(pieces, "")
     elif content is None:
         content = join_pieces(pieces)
-    name = entry.take("name", "function")
+    name = entry.take("name", "function")  # Inspect's messages of tools have `function`
     return Message(
         role=role,
         content=content,

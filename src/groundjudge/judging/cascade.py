@@ -177,10 +177,12 @@ def cascade(
     """
     members = as_members("bad_cascade", "cascade", judges)
     pairs: Any = until
-    has_pairs = is_list(until) and until and all(is_list(bounds) for bounds in until)
+    has_pairs = is_list(until) and len(until) > 0 and all(map(is_list, until))
     if not has_pairs:
         pairs = [until] * (len(members) - 1)
-    return Cascade(members, tuple(pairs), by, not_applicable_stands)
+    # As tuples, which bounds from JSON are not: equal bounds make the same judge.
+    bounds = [tuple(pair) if is_list(pair) else pair for pair in pairs]
+    return Cascade(members, tuple(bounds), by, not_applicable_stands)
 
 
 def as_members(code: str, subject: str, judges: Iterable[Judge]) -> tuple[Judge, ...]:

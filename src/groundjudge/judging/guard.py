@@ -28,7 +28,7 @@ from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.rubric.options import Shape, check_options, is_count, is_deadline, one_of, pop_options
-from groundjudge.verdict import Part, Usage, Verdict, passes, sum_costs
+from groundjudge.verdict import Part, Usage, Verdict, passes, round_score, sum_costs
 
 log = logging.getLogger("groundjudge")
 
@@ -633,13 +633,17 @@ def _reason(draft: Draft, n_drafts: int, mode: Mode) -> Reason:
 def failed_parts(verdict: Verdict, threshold: float) -> tuple[Part, ...]:
     """Return the parts of a verdict that must be rewritten: those whose score is below a threshold.
 
-    If the verdict fails and no part does, these are the weakest part and those just above it.
+    If a verdict on sentences fails, these are at least the weakest and those just above it, even if they
+    reach the threshold.
     """
-    if verdict.scores and verdict.passed is False:
-        threshold = max(threshold, verdict.scores.get("weakest", 0.0) + NEAR_WEAKEST)
+    weakest = verdict.scores.get("weakest") if verdict.passed is False else None
     parts: list[Part] = []
     for part in verdict.parts:
-        if part.score is not None and not passes(part.score, threshold):
+        if part.score is None:
+            continue
+        # Rounded: to a computer .4 - .3 is more than .1.
+        is_near_weakest = weakest is not None and round_score(part.score - weakest) <= NEAR_WEAKEST
+        if is_near_weakest or not passes(part.score, threshold):
             parts.append(part)
     return tuple(parts)
 
