@@ -181,7 +181,8 @@ def _case_of(fields: Fields, state: TaskState, target: Target) -> Mapping[str, A
         "reference": list(target) if target.text else None,  # a sample without a target has an empty one
         "metadata": state.metadata,
     }
-    # A question and its answer are not an agent's thread, in which "no tool called" is an empty context.
+    # Only an agent's messages are passed: of a thread without calls of tools, an empty context is read, and
+    # where there is no agent, a context that is missing must be an error.
     roles = [message.role for message in state.messages]
     if state.tools or "tool" in roles or roles.count("user") > 1:
         row["messages"] = state.messages

@@ -308,7 +308,7 @@ def _stored_in(run: Run) -> dict[str, tuple[object, Verdict | None]]:
 def _trace_step(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace each call of a model as an llm run, and each vote as a run; no other step."""
     results: list[Any] = []
-    # It can also be "local", with `upload_runs=False`: then no run is sent.
+    # `tracing_is_enabled()` can also be "local", with `upload_runs=False`: then no run is sent.
     parent = get_current_run_tree() if tracing_is_enabled() is True else None
     if step.is_vote:
         with trace(step.name, inputs={"case": step.argument}) as vote_run:

@@ -257,7 +257,7 @@ def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple
         definition = _DEFINITION.fullmatch(line.rstrip())
         if line.strip():
             if definition is None or _MARKER.search(definition["text"]):
-                break
+                break  # a sentence; also if it begins like a source, but cites one
             documents = names.named_in(definition["text"])
             if definition["item"] and not documents:
                 break  # a step, such as "2. Add water."
@@ -266,7 +266,8 @@ def _read_definitions(text: str, names: _Names) -> tuple[int, Mapping[str, tuple
     # Lines that begin with a marker may be the whole response: "[1] It opens at 9."
     if _MARKER.search(text, 0, end) is None:
         return len(text), {}
-    # If no line names a document, they may have other names; if one does, the others do not exist.
+    # If no line names a document, the documents have other names, and the numbers count them. If one does, a
+    # number whose line names none is that of a document that does not exist.
     return end, definitions if any(definitions.values()) else {}
 
 

@@ -151,4 +151,4 @@ def _reason(batch: OpenAIBatch) -> str:
     if batch.errors and batch.errors.data:
         for error in batch.errors.data:
             reasons[error.message or error.code or NO_REASON] = None
-    return message_of({"message": "; ".join(reasons) or NO_REASON})
+    return message_of("; ".join(reasons) or NO_REASON)  # which cuts it to the length of messages

@@ -585,7 +585,8 @@ def _read_thread(thread: object, fields: FieldValues) -> FieldValues:
     empty, not missing.
 
     Args:
-        thread: the messages that were read, or why they cannot be read; a text is only the conversation.
+        thread: the messages that were read, or why they cannot be read; a text is only the conversation; None
+            if there is no thread.
         fields: the fields that have their own keys, and the metadata. If the response is among them, the
             conversation is all messages up to that response, or all. If a key of the metadata is nearly a
             name of the context, the context is missing.

@@ -1,4 +1,4 @@
-"""Where the characters of a text are in the text that it was made from."""
+"""Where the characters of a changed copy of a text are in the original."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from bisect import bisect_right
 
 
 class Origins:
-    """For each index of a text, including its end, the index in another text, from which most was copied.
+    """For each index of a copy, including its end, the index in the original.
 
     Only the positions of replacements are stored: a number for each character would take far more memory than
     both texts.
     """
 
     def __init__(self) -> None:
-        """Start with identical texts."""
-        # Stretches of the text: where each begins in it and in the other text, and whether it was replaced.
+        """Start with a copy that is like the original."""
+        # Stretches of the copy: where each begins in it and in the original, and whether it was replaced.
         self._starts = array("Q", [0])
         self._places = array("Q", [0])
         self._is_replaced = bytearray([False])
 
     def replace(self, start: int, end: int, length: int) -> None:
-        """Record that a text replaces a span of the other text, which must follow all earlier ones."""
+        """Record what was replaced in the copy; in the order of the text.
+
+        Args:
+            start: where the replaced span begins in the original.
+            end: where it ends.
+            length: the length of what the copy has instead.
+        """
         new_start = self._starts[-1] + start - self._places[-1]
         if length:
             self._append(new_start, start, is_replaced=True)
@@ -33,7 +39,7 @@ class Origins:
         self._is_replaced.append(is_replaced)
 
     def __getitem__(self, index: int) -> int:
-        """Return where a character is in the other text; for a replacement, where its span begins."""
+        """Return where a character is in the original; for a replacement, where its span begins."""
         stretch = bisect_right(self._starts, index) - 1
         place = self._places[stretch]
         if not self._is_replaced[stretch]:

@@ -84,8 +84,8 @@ class Experiments:
         """Return the endings of an experiment; a row that comes again starts them anew.
 
         Args:
-            experiment: what the framework calls the experiment; None outside of one. A caller that judges
-                single rows may have set a key since the last one.
+            experiment: what the framework calls the experiment; None outside of one. Then each row has
+                endings of its own: its caller may have set the missing key since the last row.
             row_id: the id of the row that is judged.
         """
         if experiment is None:

@@ -62,7 +62,10 @@ def merge_answer(inputs: object, outputs: object) -> object:
 
 
 def merge_response(case: Case) -> Case:
-    """Return a case whose response is one message in place of several that say something new.
+    """Return a case whose response is one text with all that several messages say.
+
+    Messages that repeat the input are left out. If something in them could not be read, the response is a
+    message with notes on that.
 
     Raises:
         CaseError: `answer_elsewhere`: two keys of the output have different answers, and only one is judged.

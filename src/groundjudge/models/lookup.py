@@ -236,9 +236,9 @@ def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) ->
         if option not in known_names:
             message = f"{type(llm).__name__}, the class of {name!r}, has no setting {option}: leave it out"
             raise model_error("unknown_model", message, name)
-    if secrets:
+    if secrets:  # it cannot be pickled: they would be in the pickle
         return LibraryModel(llm, keys=secrets)
-    return LibraryModel(llm, partial(_model_from_langchain, name, options))
+    return LibraryModel(llm, remake=partial(_model_from_langchain, name, options))
 
 
 def _settings_of(llm: Any) -> set[str]:  # noqa: ANN401  LangChain's

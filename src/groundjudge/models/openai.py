@@ -602,16 +602,17 @@ _redact_url = lru_cache(redact)  # every request asks for its endpoint
 
 
 @lru_cache  # every request asks for them
-def _endpoint_secrets(name: str, url: str, key: str, headers: frozenset[str]) -> tuple[str, ...]:
+def _endpoint_secrets(name: str, url: str, key: str, header_values: frozenset[str]) -> tuple[str, ...]:
     """Return the secrets of an endpoint with the library's own client.
 
-    Anything in the model's name and in the endpoint's path is not a secret.
+    What the model's name or the URL has, without its user and query, is none: without them messages would not
+    say which endpoint failed.
     """
-    secrets = url_secrets(url) | headers
+    secrets = url_secrets(url) | header_values
     if len(key) >= MIN_SECRET:
         secrets.add(key)
-    names = f"{name} {re.sub(r'//[^/]*@|[?].*', '', url)}"
-    return tuple(secret for secret in secrets if secret not in names)
+    shown = f"{name} {re.sub(r'//[^/]*@|[?].*', '', url)}"
+    return tuple(secret for secret in secrets if secret not in shown)
 
 
 def _is_async(client: object) -> bool:

@@ -344,8 +344,8 @@ def _check_inputs(front_matter: FrontMatter, sections: Iterable[Section]) -> tup
     names = [prompt_input.name for prompt_input in inputs]
     for prompt_input in inputs:
         if prompt_input.is_custom:
-            is_declared = front_matter.inputs is not None
-            _check_custom_name(prompt_input.name, placeholders, is_declared=is_declared)
+            file_has_inputs = front_matter.inputs is not None
+            _check_custom_name(prompt_input.name, placeholders, file_has_inputs=file_has_inputs)
     for name in placeholders:
         if name not in names:
             message = f"the placeholder {name!r} is not under `inputs`: declare it there, or remove it"
@@ -360,8 +360,13 @@ def _check_inputs(front_matter: FrontMatter, sections: Iterable[Section]) -> tup
     return inputs
 
 
-def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared: bool) -> None:
+def _check_custom_name(name: str, placeholders: Collection[str], *, file_has_inputs: bool) -> None:
     """Check the name of a custom input.
+
+    Args:
+        name: the name.
+        placeholders: all that the text has.
+        file_has_inputs: whether the file lists its inputs. If not, each placeholder is one.
 
     Raises:
         PromptError: `unknown_input`: the name is reserved, invalid or most likely misspelt.
@@ -370,11 +375,11 @@ def _check_custom_name(name: str, placeholders: Collection[str], *, is_declared:
         fault = f"{name!r} is reserved: give it another name"
     elif not CUSTOM_NAME.fullmatch(name):
         fault = "a custom input must have a name of ASCII letters, digits, _ and -"
-    elif not is_declared:
+    elif not file_has_inputs:
         # Declared inputs replace those that placeholders name, so list all of them.
         inputs = ", ".join(f"{{name: {placeholder}}}" for placeholder in placeholders)
         fault = f"if it is a custom input, add this to the front matter: inputs: [{inputs}]"
-    elif name not in placeholders:
+    elif name not in placeholders:  # it is more likely a misspelt field than a new input
         fault = "the text has no placeholder for it"
     else:
         return

@@ -163,6 +163,7 @@ def completion_of(answer: object) -> Reply | None:
         usage = _get_value(answer, "usage")
         content = _get_value(message, "content", str | list)
         refusal = _get_value(message, "refusal", str)
+        # A message in JSON may have neither, only calls of tools; an object without them is something else.
         if is_mapping(message) or content is not None or refusal is not None:
             return Reply(
                 _read_content(content),

@@ -74,7 +74,7 @@ class Tags(PlacedFormat):
         for element in self._element.finditer(reader.text):
             if element["name"] is None:
                 raise reader.make_error("ambiguous", element[0])
-            # If case is ignored, "ı" is "i", but a tag with that name is not the verdict's.
+            # If case is ignored, "ı" is "i". A tag with such a name is read as thoughts, never as a verdict.
             kind = self._kinds.get(element["name"].lower(), "thoughts")
             is_closed = element["unclosed"] is None
             places.append(Place(kind, element.span("content"), element.span(), is_closed=is_closed))

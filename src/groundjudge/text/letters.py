@@ -12,8 +12,8 @@ UNSPACED = (
 def fold_case(text: str) -> str:
     """Return a text in small letters with the same length, so that places in it stay valid.
 
-    A pattern's matches in it can be looked up in a table directly. The matches of a pattern that ignores case
-    may not be in the table: it treats the long s of "Auguſt" as an s, and the dotless i of "Aprıl" as an i.
+    Patterns that look for words of a table in it must not ignore case: they would take the long s of "Auguſt"
+    for an s and the dotless i of "Aprıl" for an i, and find a word that is not in the table.
     """
     folded = text.casefold()
     if len(folded) == len(text):  # no letter becomes less than one
