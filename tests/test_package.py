@@ -74,7 +74,7 @@ DISTRIBUTIONS = {
 EXTRAS = {
     "adapters/langsmith_queue.py": "langsmith",
     "src/groundjudge/batches/anthropic.py": "anthropic",
-    "src/groundjudge/models/redirects.py": "anthropic",  # which LangChain's models are loaded for
+    "src/groundjudge/models/init_chat_model.py": "anthropic",  # which LangChain's models are loaded for
 }
 """What files need that others import once the extra is there; other files name their extra in `requires`."""
 

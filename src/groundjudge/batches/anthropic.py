@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
@@ -20,7 +21,6 @@ from groundjudge.batches.provider import CODES, Batch, without_first
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import ModelError
 from groundjudge.models.failure import check_key, model_error, model_errors
-from groundjudge.models.redirects import stays_at
 from groundjudge.models.secret_values import header_secrets, url_secrets
 from groundjudge.replies.reply import Reply, usage_of_anthropic
 
@@ -67,7 +67,7 @@ class AnthropicBatches:
             client = Anthropic(http_client=http_client)
             weakref.finalize(self, http_client.close)
             # The endpoint also chooses the address of its results.
-            http_client.event_hooks = {"request": [stays_at(str(client.base_url), "anthropic")]}
+            http_client.event_hooks = {"request": [_stays_at(str(client.base_url), "anthropic")]}
         self._client = client
         self.secrets = (*header_secrets(client), *url_secrets(str(client.base_url)))
         check_key(client.api_key, "ANTHROPIC_API_KEY", "anthropic")
@@ -193,3 +193,21 @@ def _describe(batch: MessageBatch) -> Batch:
 def _n_requests(batch: MessageBatch) -> int:
     """Return the number of requests in a batch, in any state."""
     return sum(batch.request_counts.model_dump().values())
+
+
+def _stays_at(url: str, model: str) -> Callable[[Any], None]:
+    """Return a hook for an HTTP client that refuses requests to any origin but a URL's own.
+
+    Args:
+        url: the endpoint's URL.
+        model: the name that the error is about.
+    """
+    endpoint = "{0.scheme}://{0.netloc}".format(urlsplit(url))
+
+    def check(request: Any) -> None:  # noqa: ANN401  of httpx
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(str(request.url)))
+        if origin != endpoint:
+            message = f"{model} at {endpoint} redirects to {origin}; nothing was sent there"
+            raise model_error("redirected", message, model)
+
+    return check

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypedDict, Unpack, overload
 
-from groundjudge.errors import ModelError, PromptError
+from groundjudge.errors import PromptError
 from groundjudge.judging.cascade import By, Cascade, Until, bad_cascade
 from groundjudge.judging.judge import BaseJudge, Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeat_judge
@@ -202,7 +202,8 @@ def _check_judge(candidate: object) -> None:
     if isinstance(candidate, BaseJudge | Rubric) or (is_path and not is_blank):
         return
     choices = (
-        f"a judge is one of {', '.join(names())}, the path of a prompt file, a rubric, or what load() returns"
+        f"a judge is one of {', '.join(names())}, the path of a prompt file, a rubric, or what load() "
+        "returns; pass a model as `model`"
     )
     if is_blank:
         message = f"no judge was given: {choices}"
@@ -216,18 +217,7 @@ def _check_judge(candidate: object) -> None:
         message += "; this one has a judge: pass its attribute `judge`"
     elif isinstance(candidate, list | tuple | set):
         message += "; pass several one by one, or panel([...]) for one verdict from all of them"
-    elif _is_model(candidate):
-        message += "; pass a model as `model`, and instead of an adapter's runnable the judge inside it"
     raise PromptError("unknown_judge", message, kind)
-
-
-def _is_model(candidate: Any) -> bool:  # noqa: ANN401  code without a type checker passes anything
-    """Whether an object could be passed as a model; a class can be called, but is not a model."""
-    try:
-        as_model(candidate)
-    except ModelError:
-        return False
-    return not isinstance(candidate, type)
 
 
 def model_to_come(_: object) -> str:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from importlib import import_module
-from typing import Annotated, Any, Protocol, TypeAlias, TypedDict, Unpack, cast
+from typing import Annotated, Any, Protocol, TypeAlias, TypedDict, Unpack
 
 from groundjudge.case.data import is_mapping
 from groundjudge.models.failure import model_error
 from groundjudge.models.function import FunctionModel
+from groundjudge.models.init_chat_model import model_of_provider
 from groundjudge.models.library import LibraryModel, has_methods
-from groundjudge.models.redaction import RedactedError
-from groundjudge.models.redirects import chat_model_without_redirects
-from groundjudge.models.secret_values import url_secrets
 from groundjudge.rubric.model import Model, innermost
 from groundjudge.rubric.options import COUNT, Option, is_deadline
 from groundjudge.rubric.rubric import Request
@@ -177,7 +174,7 @@ def as_model(model: ModelLike | None, **options: Unpack[ModelOptions]) -> Model:
     if not isinstance(candidate, str):
         return _model_of_object(candidate)
     if client is None and candidate.startswith("langchain:"):
-        return _model_from_langchain(candidate.removeprefix("langchain:"), settings)
+        return model_of_provider(candidate.removeprefix("langchain:"), settings)
     from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
 
     if client is not None:
@@ -212,39 +209,3 @@ def _model_of_object(candidate: Any) -> Model:  # noqa: ANN401  code without a t
     if callable(candidate):
         return FunctionModel(candidate)
     raise model_error("unknown_model", f"{kind} cannot be used as a model: a model is {CHOICES}", kind)
-
-
-def _model_from_langchain(name: str, options: Mapping[str, Any] = NO_OPTIONS) -> LibraryModel:
-    """Return the chat model that LangChain's `init_chat_model` makes of "provider:model" and its options.
-
-    Raises:
-        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it cannot
-            create the model, for instance because a key is missing.
-    """
-    secrets: tuple[str, ...] = (*url_secrets(options.get("base_url") or ""),)
-    if options.get("api_key"):
-        secrets += (options["api_key"],)
-    try:
-        llm = chat_model_without_redirects(name, options)
-    except Exception as error:  # noqa: BLE001  each provider's package raises its own exceptions
-        remedy = "set its key, and pip install langchain and, for instance, langchain-anthropic"
-        message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
-        raise model_error("unknown_model", message, name, secrets) from RedactedError(error, secrets)
-    known_names = _settings_of(llm)
-    for option in options:
-        # Some classes ignore what they do not know.
-        if option not in known_names:
-            message = f"{type(llm).__name__}, the class of {name!r}, has no setting {option}: leave it out"
-            raise model_error("unknown_model", message, name)
-    if secrets:  # it cannot be pickled: they would be in the pickle
-        return LibraryModel(llm, keys=secrets)
-    return LibraryModel(llm, remake=partial(_model_from_langchain, name, options))
-
-
-def _settings_of(llm: Any) -> set[str]:  # noqa: ANN401  LangChain's
-    """Return the names of a chat model's settings; some settings have two."""
-    names = set[str]()
-    kind = cast("Any", type(llm))
-    for name, field in kind.model_fields.items():
-        names.update({name, str(field.alias)})
-    return names

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from groundjudge.replies.distribution import expectation
 from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
 from groundjudge.replies.reply import Reply, Token
@@ -84,11 +83,22 @@ def values_with_score(
 def mean_by_shares(
     value: float | None, shares: Mapping[str, float] | None, values: Mapping[str, float]
 ) -> float | None:
-    """Return the mean of the values that count; the verdict's own value if none does, or if it is None."""
+    """Return the mean of the values that count, weighted by their shares.
+
+    It is 4.25 for {"4": 0.6, "5": 0.2, "n/a": 0.2} with the values {"4": 4, "5": 5}.
+
+    Args:
+        value: the verdict's own value. It is returned if it is None, or if none that counts has a share.
+        shares: the share of each value, by its name: a label, or a number in digits.
+        values: the values that count, by the same names.
+    """
     if value is None or shares is None:
         return value
-    mean = expectation(shares, values)
-    return value if mean is None else mean
+    counted = [name for name in shares if name in values]
+    total = sum(shares[name] for name in counted)
+    if not total:
+        return value
+    return sum(values[name] * shares[name] for name in counted) / total
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:

@@ -34,14 +34,12 @@ from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values,
 from groundjudge.rubric.complaint import follow_up, format_after, more_room
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.rubric.parts import doubt, make_parts, reason_of
+from groundjudge.rubric.settings import change_prompt, prompt_error, read_settings
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MAX_VALUES}
 """The parameters that request token probabilities."""
-
-ADDED_TO_PROMPT = ("parameters", "may_be_empty", "optional")
-"""The options that are added to the prompt's settings; the others replace a field of the rubric."""
 
 T = TypeVar("T")
 
@@ -537,42 +535,6 @@ class Rubric:
             value = case.value(prompt_input.field) if is_needed else None
             if value is not None and is_blank(value):
                 self.prompt.check(case)
-
-
-def change_prompt(prompt: Prompt, options: RubricOptions) -> Prompt:
-    """Make a copy of the prompt with the options that are added to its file's settings."""
-    new_parameters = options.get("parameters") or {}
-    parameters = {**prompt.parameters, **new_parameters}
-    # Both limit the same: a reasoning model, which knows only the newer name, would get the file's limit.
-    if "max_completion_tokens" in new_parameters and "max_tokens" not in new_parameters:
-        parameters.pop("max_tokens", None)
-    prompt = prompt.with_inputs(may_be_empty=options.get("may_be_empty"), optional=options.get("optional"))
-    return prompt.model_copy(update={"parameters": parameters})
-
-
-def read_settings(options: RubricOptions, weighted: Weighted) -> dict[str, Any]:
-    """Return the fields of a rubric that the options replace, and how it is weighted.
-
-    Stated shares do not work with the caller's scale or format: the prompt asks for those of its own scale,
-    in its own format.
-
-    Args:
-        options: the options.
-        weighted: how it is weighted if the options do not say.
-    """
-    is_replaced = options.get("reply") is not None or options.get("scale") is not None
-    if weighted == "stated" and is_replaced:
-        weighted = False
-    settings: dict[str, Any] = {"weighted": weighted}
-    for option, value in options.items():
-        if value is not None and option not in ADDED_TO_PROMPT:
-            settings["format" if option == "reply" else option] = value
-    return settings
-
-
-def prompt_error(code: str, prompt: Prompt, fault: str) -> PromptError:
-    """Make the error for a fault in a prompt file; it names the file."""
-    return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
 
 
 def _check_format(candidate: object) -> None:

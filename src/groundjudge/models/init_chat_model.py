@@ -1,4 +1,4 @@
-"""LangChain chat models whose clients do not follow redirects, and requests that go to one host only.
+"""Chat models of LangChain's providers, made by their names, whose clients do not follow redirects.
 
 The clients of OpenAI, Anthropic and Groq follow redirects unless their HTTP client is configured not to, and
 send prompts and custom headers to any host that an endpoint names.
@@ -7,13 +7,16 @@ send prompts and custom headers to any host that an endpoint names.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from groundjudge.models.failure import model_error
+from groundjudge.models.library import LibraryModel
+from groundjudge.models.redaction import RedactedError
+from groundjudge.models.secret_values import url_secrets
 
 HTTP_CLIENTS = {"http_client": "DefaultHttpxClient", "http_async_client": "DefaultAsyncHttpxClient"}
 """The fields in which LangChain's models of OpenAI and Groq accept an HTTP client, and its class."""
@@ -22,7 +25,34 @@ SDK_CLIENTS = {"_client": "DefaultHttpxClient", "_async_client": "DefaultAsyncHt
 """Where ChatAnthropic keeps its clients, which share HTTP clients with all models of the process."""
 
 
-def chat_model_without_redirects(name: str, options: Mapping[str, Any]) -> Any:  # noqa: ANN401  LangChain's
+def model_of_provider(name: str, options: Mapping[str, Any]) -> LibraryModel:
+    """Return the chat model that LangChain's `init_chat_model` makes of "provider:model" and its options.
+
+    Raises:
+        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it cannot
+            create the model, for instance because a key is missing.
+    """
+    secrets: tuple[str, ...] = (*url_secrets(options.get("base_url") or ""),)
+    if options.get("api_key"):
+        secrets += (options["api_key"],)
+    try:
+        llm = _chat_model_without_redirects(name, options)
+    except Exception as error:  # noqa: BLE001  each provider's package raises its own exceptions
+        remedy = "set its key, and pip install langchain and, for instance, langchain-anthropic"
+        message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
+        raise model_error("unknown_model", message, name, secrets) from RedactedError(error, secrets)
+    known_names = _settings_of(llm)
+    for option in options:
+        # Some classes ignore what they do not know.
+        if option not in known_names:
+            message = f"{type(llm).__name__}, the class of {name!r}, has no setting {option}: leave it out"
+            raise model_error("unknown_model", message, name)
+    if secrets:  # it cannot be pickled: they would be in the pickle
+        return LibraryModel(llm, keys=secrets)
+    return LibraryModel(llm, remake=partial(model_of_provider, name, options))
+
+
+def _chat_model_without_redirects(name: str, options: Mapping[str, Any]) -> Any:  # noqa: ANN401  LangChain's
     """Return the chat model that LangChain's `init_chat_model` makes of "provider:model" and options.
 
     The clients of OpenAI, Anthropic and Groq do not follow redirects. Other providers' clients are left as
@@ -77,19 +107,10 @@ def _sdk_of(llm: object) -> ModuleType | None:
     return None
 
 
-def stays_at(url: str, model: str) -> Callable[[Any], None]:
-    """Return a hook for an HTTP client that refuses requests to any origin but a URL's own.
-
-    Args:
-        url: the endpoint's URL.
-        model: the name that the error is about.
-    """
-    endpoint = "{0.scheme}://{0.netloc}".format(urlsplit(url))
-
-    def check(request: Any) -> None:  # noqa: ANN401  of httpx
-        origin = "{0.scheme}://{0.netloc}".format(urlsplit(str(request.url)))
-        if origin != endpoint:
-            message = f"{model} at {endpoint} redirects to {origin}; nothing was sent there"
-            raise model_error("redirected", message, model)
-
-    return check
+def _settings_of(llm: Any) -> set[str]:  # noqa: ANN401  LangChain's
+    """Return the names of a chat model's settings; some settings have two."""
+    names = set[str]()
+    kind = cast("Any", type(llm))
+    for name, field in kind.model_fields.items():
+        names.update({name, str(field.alias)})
+    return names
