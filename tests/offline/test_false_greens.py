@@ -421,6 +421,10 @@ WRONG_DETAILS: Mapping[str, Row] = {
     "a question that claims": (LIBRARY, HOURS, "Did you know that the library opens at 7:00 on Saturdays?"),
     "a heading that claims": (LIBRARY, HOURS, "## The library opens on Sundays"),
     "according to": (LIBRARY, HOURS, "According to the documents, it is open on Sundays."),
+    "what the user asked for, as done": (HOUSE, "Please change my flight.", "I have changed your flight!"),
+    "done": (HOUSE, "Please change my flight.", "Done!"),
+    "no to a request": (HOUSE, "Please change my flight.", "No."),
+    "a longer one in small talk": (HOUSE, "Good morning!", "Good morning! Our branches close at noon today."),
     "a greeting with a name": (LIBRARY, HOURS, "Welcome to the library, open on Sundays!"),
 }
 
@@ -478,6 +482,8 @@ CLAIMING_NOTHING: Mapping[str, Row] = {
     "a question back": (HOUSE, "Please change my flight.", "Which booking is it?"),
     "of course to a request": (HOUSE, "Please change my flight.", "Of course!"),
     "of course to a wish": (HOUSE, "I have to change my flight.", "Of course! Which booking is it?"),
+    "no rush": (HOUSE, "Hang on, I need to find my glasses.", "No rush, take your time."),
+    "no worries": (HOUSE, "I misread that, my bad.", "No worries at all, that happens."),
     "a German courtesy": (GARTEN, "Danke!", "Gern geschehen!"),
     "I do not know": (HOUSE, SUNDAYS, "I do not know."),
     "I don't know": (HOUSE, "When do you open?", "I don't know."),
@@ -488,6 +494,7 @@ CLAIMING_NOTHING: Mapping[str, Row] = {
     "documents do not say whether": (HOUSE, CAFE, "The context does not say whether there is a cafe."),
     "nothing found": (HOUSE, CAFE, "Sorry, I could not find anything about a cafe."),
     "no answer": (HOUSE, CAFE, "I cannot answer this question based on the context."),
+    "not covered": (HOUSE, CAFE, "The article does not cover whether there is a cafe."),
     "a German refusal": (GARTEN, "Gibt es ein Café?", "Ein Café wird in den Dokumenten nicht erwähnt."),
 }
 

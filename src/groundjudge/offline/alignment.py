@@ -79,6 +79,10 @@ class Sources:
     sentences: list[Sentence]
     places: dict[str, list[int]]
 
+    def have_none_of(self, keys: frozenset[str]) -> bool:
+        """Whether no sentence has any of these keys."""
+        return all(keys.isdisjoint(sentence.keys) for sentence in self.sentences)
+
     def find(self, claim_words: Sequence[Word], asked_keys: frozenset[str] | None) -> Sentence | None:
         """Find a sentence that says what a claim says; None if there is none.
 
@@ -106,7 +110,7 @@ class Sources:
         claim = _terms_of(claim_words, self.language)
         if _says(terms, claim, self.language):
             return True
-        pronouns = vocabulary("subjects", self.language)
+        pronouns = vocabulary(self.language, "subjects")
         if claim_words[0].key not in pronouns or asked_keys is None or not asked_keys <= sentence.keys:
             return False
         # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
@@ -203,7 +207,7 @@ def as_compared(sentence: str) -> str:
 
 def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
     """Return the content words of a sentence with what leads to each, and an empty one for its end."""
-    beginnings = vocabulary("beginnings", language)
+    beginnings = vocabulary(language, "beginnings")
     terms: list[Term] = []
     links: set[str] = set()
     begins_phrase = True

@@ -21,7 +21,7 @@ MAX_CLAUSES = 8
 """Clauses of a sentence that are looked up on their own: a longer list takes the square of the time."""
 
 MAX_OTHERS = 2
-"""Words other than talk in a question back, a heading or a greeting; with more it also says something."""
+"""Words other than talk in a sentence that claims nothing; with more it also says something."""
 
 MAX_ASKED = 4
 """Words other than talk in a question back, if no source has any of them: "Shall it be short and formal?"."""
@@ -87,10 +87,14 @@ class _Reader:
     def __init__(self, sources: Sources, query: str) -> None:
         self._sources = sources
         self._negations = negations(sources.language)
-        self._talk = self._vocabulary("greetings talk pronouns_and_auxiliaries agreement")
+        self._talk = self._vocabulary("greetings", "talk", "pronouns_and_auxiliaries", "agreement")
         questions = [text for text in _SENTENCE_END.split(query) if "?" in text or "？" in text]
         # "Can you help me?" asks nothing that a source could answer.
         self._asked = frozenset(keys_of(words(" ".join(questions), sources.language))) - self._talk
+        self._query_keys = frozenset(keys_of(words(query, sources.language)))
+        # "I'll be right back" is not about the sources.
+        is_foreign = sources.have_none_of(self._query_keys - self._talk)
+        self._query_is_talk = bool(self._query_keys) and not self._asked and is_foreign
 
     def read(self, sentence: str, compared: str) -> Claim:
         """Find out what the sources say about a sentence.
@@ -131,23 +135,31 @@ class _Reader:
     def _find(self, statement: Sequence[Word]) -> list[Sentence]:
         """Find the sentences that say a statement, each of them one or more clauses; [] if it is not said."""
         clauses = self._clauses_of(statement)
-        asked: frozenset[str] | None = self._asked
         backing: list[Sentence] = []
         while clauses:
-            # As a whole first: "bread and butter" is not two clauses.
-            for n_clauses in range(len(clauses), 0, -1):
-                clause = list(chain.from_iterable(clauses[:n_clauses]))
-                if clause and clause[0].key in self._vocabulary("conjunctions"):
-                    clause = clause[1:]
-                sentence = self._sources.find(clause, asked)
-                if sentence is not None:
-                    break
-            else:
+            # Only the first clause can mean what the query asks about by "it".
+            sentence, n_clauses = self._find_longest(clauses, None if backing else self._asked)
+            if sentence is None:
                 return []
             backing.append(sentence)
             clauses = clauses[n_clauses:]
-            asked = None  # what a sentence says before a later clause is another subject
         return backing
+
+    def _find_longest(
+        self, clauses: Sequence[Sequence[Word]], asked: frozenset[str] | None
+    ) -> tuple[Sentence | None, int]:
+        """Find a sentence that says the first clauses, as many as possible; and return how many these are.
+
+        "Bread and butter" is not two clauses, so that all together are looked up first.
+        """
+        for n_clauses in range(len(clauses), 0, -1):
+            clause = list(chain.from_iterable(clauses[:n_clauses]))
+            if clause and clause[0].key in self._vocabulary("conjunctions"):
+                clause = clause[1:]
+            sentence = self._sources.find(clause, asked)
+            if sentence is not None:
+                return sentence, n_clauses
+        return None, 0
 
     def _clauses_of(self, statement: Sequence[Word]) -> list[Sequence[Word]]:
         """Return the clauses of a sentence, which begin after commas and semicolons, with "and" and "but".
@@ -174,45 +186,52 @@ class _Reader:
     def _agrees(self, openers: Sequence[str], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
         """Whether a yes or no before a statement goes with it.
 
-        "No, we are open" contradicts itself. "Yes" to a question says more than the statement, unless the
-        sentence that says this is about everything that is asked.
+        "No, we are open" contradicts itself. A yes or no to a question says more than the statement, unless
+        the sentences that say this are about everything that is asked.
         """
-        if self._vocabulary("no agreement").isdisjoint(openers):
+        if self._vocabulary("no", "agreement").isdisjoint(openers):
             return True
         says_no = not self._vocabulary("no").isdisjoint(openers)
         is_negated = not self._negations.isdisjoint(keys_of(statement))
-        backing_keys = frozenset[str]().union(*(source.keys for source in backing))
-        return says_no is is_negated and self._asked <= backing_keys
+        if says_no is not is_negated:
+            return False
+        return self._asked <= frozenset[str]().union(*(source.keys for source in backing))
 
     def _claims_nothing(self, compared: str, sentence_words: Sequence[Word]) -> bool:
-        """Whether a sentence consists only of words of conversation, asks back, or announces what follows.
+        """Whether a sentence asks back, announces what follows, or has almost only words of conversation.
 
-        A word that answers a question claims something: "Yes.", "Of course!". Next to a greeting a few others
-        are fine if no source has them and nothing is denied: "Sorry for the delay!"
+        A word that answers a question claims something: "Yes.", "Of course!". A few other words are fine if
+        no source has them: next to a greeting ("Sorry for the delay!"), and if what the user said is not
+        about the sources either ("Hang on." "No rush, take your time.").
         """
         keys = frozenset(keys_of(sentence_words))
-        answers = self._vocabulary("yes no agreement") if self._asked else self._vocabulary("yes no")
-        if not sentence_words or not keys.isdisjoint(answers):
+        answers = self._vocabulary("yes", "no", "agreement") if self._asked else self._vocabulary("yes", "no")
+        if not sentence_words or not (self._query_is_talk or keys.isdisjoint(answers)):
             return False
         others = keys - self._talk
         is_foreign = others.isdisjoint(self._sources.places)
-        if is_foreign and len(others) <= MAX_OTHERS and _ANNOUNCES.search(compared):
+        if _ASKS.search(compared) and len(others) <= (MAX_ASKED if is_foreign else MAX_OTHERS):
             return True
-        if len(others) <= (MAX_ASKED if is_foreign else MAX_OTHERS) and _ASKS.search(compared):
+        if not is_foreign or len(others) > MAX_OTHERS:
+            return False
+        if _ANNOUNCES.search(compared):
             return True
         # "It is free" says something about its subject in words that otherwise belong to conversation.
         if self._has_subject(sentence_words):
             return False
+        # What takes up the user's words says something about them: "Your flight is changed."
+        if self._query_is_talk and others.isdisjoint(self._query_keys):
+            return not self._talk.isdisjoint(keys - self._negations)
+        greetings = self._vocabulary("greetings")
         if others:
-            greets = not keys.isdisjoint(self._vocabulary("greetings"))
-            denies = not keys.isdisjoint(self._negations)
-            return greets and len(others) <= MAX_OTHERS and is_foreign and not denies
+            return not keys.isdisjoint(greetings) and keys.isdisjoint(self._negations)
         # "Support is available." says something about what the sources speak of.
         if not (keys & self._vocabulary("talk")).isdisjoint(self._sources.places):
             return False
-        # "Free." alone is a statement, but "Feel free to ask." is not.
-        needed = "greetings agreement" if len(keys - self._negations) == 1 else "greetings talk agreement"
-        return not keys.isdisjoint(self._vocabulary(needed))
+        spoken = greetings | self._vocabulary("agreement")
+        if len(keys - self._negations) > 1:  # "Free." alone is a statement, but "Feel free to ask." is not
+            spoken |= self._vocabulary("talk")
+        return not keys.isdisjoint(spoken)
 
     def _has_subject(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a sentence begins with a pronoun such as "it", which stands for what it is about."""
@@ -236,7 +255,7 @@ class _Reader:
 
     def _read_refusal(self, sentence: str, statement: Sequence[Word]) -> Claim:
         """Read a refusal: it claims nothing if no source has a word of what is said to be missing."""
-        about_sources = self._vocabulary("saying sources") | self._talk
+        about_sources = self._vocabulary("saying", "sources") | self._talk
         missing = [key for key in dict.fromkeys(keys_of(statement)) if key not in about_sources]
         found = [key for key in missing if key in self._sources.places]
         if not found:
@@ -246,8 +265,8 @@ class _Reader:
         rank = 1 - len(found) / len(missing)  # the more of it is there, the more it is refuted
         return Claim(sentence, "refuted", rank, (passage,), _texts_of(statement, found))
 
-    def _vocabulary(self, names: str) -> frozenset[str]:
-        return vocabulary(names, self._sources.language)
+    def _vocabulary(self, *groups: str) -> frozenset[str]:
+        return vocabulary(self._sources.language, *groups)
 
 
 def _texts_of(statement: Sequence[Word], keys: Collection[str]) -> tuple[str, ...]:

@@ -24,11 +24,11 @@ def _read_tables() -> Mapping[str, Sequence[str]]:
 
 
 @cache
-def vocabulary(names: str, language: Language) -> frozenset[str]:
-    """Return the keys of the words under any of these names in words.json, as in texts of a language."""
+def vocabulary(language: Language, *groups: str) -> frozenset[str]:
+    """Return the keys of the words in any of these groups, as in texts of a language."""
     terms: list[str] = []
-    for name in names.split():
-        terms.extend(_read_tables()[name])
+    for group in groups:
+        terms.extend(_read_tables()[group])
     return frozenset(word.key for word in words(" ".join(terms), language))
 
 
@@ -42,10 +42,10 @@ def negations(language: Language) -> frozenset[str]:
 @cache
 def limits(language: Language) -> frozenset[str]:
     """Return the keys of the words that limit or deny what is said before them, or around an aside."""
-    return vocabulary("limits", language) | negations(language)
+    return vocabulary(language, "limits") | negations(language)
 
 
 @cache
 def qualifiers(language: Language) -> frozenset[str]:
     """Return the keys of the words that limit or deny what follows them."""
-    return vocabulary("qualifiers", language) | limits(language)
+    return vocabulary(language, "qualifiers") | limits(language)
