@@ -9,6 +9,9 @@
 the outputs of `tools_called` are the context. `context`, DeepEval's ideal context, is not used: a response
 is judged by what was actually retrieved. Fields that DeepEval does not have are read from `metadata`:
 profile, agent_name, conversation, answers.
+
+Test cases have fixed fields, so there are no `fields=` and no `ROOTS` here. DeepEval reads attributes: a
+metric shows its verdict in them (`_show_result`), where other adapters return a result.
 """
 
 # DeepEval's base classes leave `__init_subclass__` untyped:
@@ -86,7 +89,7 @@ class MetricOptions(OtherOptions, total=False):
 
 
 def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:
-    """Metrics of a passage's recall and precision that share one call per case.
+    """Make metrics of a passage's recall and precision that share one call per case.
 
     The tokens of a call are counted by the metric that made it.
 
@@ -102,8 +105,8 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
     return recall, precision
 
 
-def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
-    """The documents retrieved for a case or a turn, then its tools' outputs; None without any retrieval."""
+def _context_of(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
+    """Return the documents retrieved for a case or a turn, then its tools' outputs; None for neither."""
     tool_results: list[Any] = []
     for tool_call in turn.tools_called or ():  # None where the application calls no tools
         tool_results.extend(tool_documents(tool_call.name, tool_call.output))
@@ -113,8 +116,8 @@ def _context(turn: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or 
     return list(turn.retrieval_context or ()) + tool_results
 
 
-def _messages(turns: Iterable[Any]) -> list[Any]:
-    """Turns as messages: a turn that called a tool becomes its call, the tool's result and what it says."""
+def _messages_of(turns: Iterable[Any]) -> list[Any]:
+    """Return turns as messages; one that called a tool becomes its call, the tool's result and its text."""
     messages: list[Any] = []
     for turn in turns:
         tool_calls = turn.tools_called or ()  # None where the application calls no tools
@@ -132,7 +135,7 @@ def _messages(turns: Iterable[Any]) -> list[Any]:
 
 
 def _mode_of_environment() -> str:
-    """The mode that DEEPEVAL_EVAL_MODE, or `deepeval set-eval-mode`, names: "llm", "hybrid", "system_one"."""
+    """Return the mode that `deepeval set-eval-mode` or its variable set: "llm", "hybrid" or "system_one"."""
     try:
         from deepeval.config.eval_mode import resolve_eval_mode  # noqa: PLC0415  older versions lack it
     except ImportError:
@@ -353,14 +356,14 @@ class _Metric:
         return await self._judge_case(ask, self._case_of(test_case))
 
     async def _judge_case(self, ask: Ask, case: Mapping[str, Any]) -> Verdict:
-        """The verdict on a case, as it passes in the metric's mode."""
+        """Judge a case; whether it passes depends on `strict_mode`."""
         verdict = await self.judge.ajudge(case, ask=ask)
         if self.strict_mode:
             return verdict.model_copy(update={"passed": self.judge.passes_strictly(verdict)})
         return verdict
 
     def _case_of(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
-        """The test case as a case, a mapping.
+        """Return the test case as a case, a mapping.
 
         Raises:
             ValueError: it is not of the metric's kind.
@@ -380,7 +383,7 @@ class _Metric:
         return {**in_metadata, **self._fields_of(test_case), "id": test_case.name, "metadata": metadata}
 
     def _fields_of(self, test_case: Any) -> Mapping[str, Any]:  # noqa: ANN401, ARG002
-        """The fields of the case that are not in the metadata; by default none."""
+        """Return the fields of the case that are not in the metadata; by default none."""
         return {}
 
     def _show_result(self, new_verdict: Verdict | None, costs: CallCosts) -> None:
@@ -427,7 +430,7 @@ class JudgeMetric(_Metric, BaseMetric):
         fields = {
             "query": test_case.input,
             "response": test_case.actual_output,
-            "context": _context(test_case),
+            "context": _context_of(test_case),
             "reference": test_case.expected_output,
         }
         # DeepEval's cache compares the criteria: if they are equal, a result of the test case is reused.
@@ -516,7 +519,7 @@ class ConversationalKnowledgeHallucinationMetric(_Metric, BaseConversationalMetr
         return {
             "profile": test_case.chatbot_role,
             "agent_name": metadata.get("agent_name", "assistant"),
-            "conversation": _messages(turns[:last_answer]),  # without an answer all turns
+            "conversation": _messages_of(turns[:last_answer]),  # without an answer all turns
             "response": None if last_answer is None else turns[last_answer].content,
         }
 
@@ -546,12 +549,12 @@ class TurnGroundednessMetric(_Metric, BaseConversationalMetric):
         cases: dict[str, Mapping[str, Any] | str] = {}
         for number, turn in enumerate(test_case.turns):
             name = f"turn {number + 1}"
-            context = _context(turn)
+            context = _context_of(turn)
             # A text in place of a case names the field that the turn lacks.
             if turn.role == "assistant" and context is None:
                 cases[name] = "retrieval_context"
             elif turn.role == "assistant":
-                fields = {"query": _messages(test_case.turns[:number]), "response": turn.content}
+                fields = {"query": _messages_of(test_case.turns[:number]), "response": turn.content}
                 cases[name] = {**shared_fields, **fields, "context": context}
             elif number == len(test_case.turns) - 1:
                 cases[name] = "response"  # a question that was never answered must be seen in the report

@@ -1,4 +1,4 @@
-"""The options of judging that the command line takes with -O."""
+"""The options of judging that the command line takes with -O; `cli/selection.py` reads their values."""
 
 from __future__ import annotations
 
