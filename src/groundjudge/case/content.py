@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from groundjudge.case.data import as_json, declared_fields, first_value, is_list, is_mapping
+from groundjudge.case.data import as_json, fields_of, first_value, is_list, is_mapping
 from groundjudge.text.patterns import compile_when_used
 
 OUTPUT_NAMES = ("content", "output", "outputs", "result", "results", "response", "code_execution_result")
@@ -114,8 +114,7 @@ class Entry:
 
     def _unread(self) -> Iterator[tuple[str, object]]:
         for place in self._places:
-            fields = place if is_mapping(place) else declared_fields(place)
-            for key, value in (fields or {}).items():
+            for key, value in (fields_of(place) or {}).items():
                 if key not in self._keys_read:
                     yield str(key), value
 

@@ -96,6 +96,13 @@ def declared_fields(value: object) -> Mapping[str, Any] | None:
     return {name: getattr(value, name) for name in names}
 
 
+def fields_of(value: object) -> Mapping[str, Any] | None:
+    """Return the fields of a mapping, a pydantic model or a dataclass; None for anything else."""
+    if is_mapping(value):
+        return value
+    return declared_fields(value)
+
+
 def as_json(value: object) -> str:
     """Return the value as JSON: models, dataclasses and mappings of any class as objects.
 

@@ -13,6 +13,7 @@ from groundjudge.case.content import Entry, is_passage
 from groundjudge.case.data import (
     as_plain,
     declared_fields,
+    fields_of,
     find_key,
     first_value,
     is_absent,
@@ -542,7 +543,7 @@ def spread_output(values: FieldValues) -> FieldValues:
 
 def _open_output(output: object) -> Mapping[str, Any] | None:
     """Return the fields of what an application, or a chat completion, returned; None if it has none."""
-    fields = output if is_mapping(output) else declared_fields(output)
+    fields = fields_of(output)
     if fields is None or role_of(output) is not None:
         return None
     message = message_of_completion(output)
@@ -561,7 +562,7 @@ def message_of_completion(output: object) -> object:
 
     What has a response of its own is an application's output, which may list other candidates.
     """
-    fields = output if is_mapping(output) else declared_fields(output)
+    fields = fields_of(output)
     if fields is not None and any(not is_blank(fields[key]) for key in find_keys(fields, "response")):
         return None
     choices = first_value(output, "choices", "candidates", "generations")

@@ -203,7 +203,9 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
     parts: list[PartReading] = []
     for name in rubric.format.part_names:
         # Recall: the reference's sentences in the passage; precision: the passage's in the reference.
-        looked_up, where = (facts, passage) if name.casefold() == "recall" else (claims, texts)
+        looked_up, where = claims, texts
+        if name.casefold() == "recall":
+            looked_up, where = facts, passage
         real_claims = [claim for claim in looked_up if claim.finding != "claims nothing"]
         length = length_backed = 0
         for claim in real_claims:
@@ -233,11 +235,14 @@ def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
     """Return the value of a claim on the judge's scale and its label, rounded away from the threshold."""
     scale, score, is_backed = rubric.scale, _score_of(rubric, claim), claim.finding == "backed"
     if scale.choices:
-        scores = {label: choice for label, choice in scale.choices.items() if choice is not None}
-        passing = {label: choice for label, choice in scores.items() if choice >= rubric.threshold}
-        failing = {label: choice for label, choice in scores.items() if choice < rubric.threshold}
-        # The nearest label could be one on the other side of the threshold.
-        scores = (passing if is_backed else failing) or scores
+        scores: dict[str, float] = {}
+        right_scores: dict[str, float] = {}  # those on the right side of the threshold
+        for label, choice in scale.choices.items():
+            if choice is not None:
+                scores[label] = choice
+                if (choice >= rubric.threshold) is is_backed:
+                    right_scores[label] = choice
+        scores = right_scores or scores
         # Of two equally near ones, the worse one.
         label = min(scores, key=lambda label: (abs(scores[label] - score), scores[label]))
         return scores[label], label

@@ -241,9 +241,9 @@ def usage_of(
         return None
     return Usage(
         prompt_tokens=prompt,
-        completion_tokens=completion if _is_count(completion) else 0,
-        cached_tokens=cached if _is_count(cached) else None,
-        reasoning_tokens=reasoning if _is_count(reasoning) else None,
+        completion_tokens=_count(completion) or 0,
+        cached_tokens=_count(cached),
+        reasoning_tokens=_count(reasoning),
     )
 
 
@@ -285,6 +285,11 @@ def _add_counts(prompt: object, *separate: object) -> object:
 def _is_count(count: object) -> TypeGuard[int]:
     """Whether an endpoint's value is a count of tokens."""
     return isinstance(count, int) and 0 <= count <= MAX_TOKENS
+
+
+def _count(count: object) -> int | None:
+    """Return a count of tokens; None for anything else."""
+    return count if _is_count(count) else None
 
 
 def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401

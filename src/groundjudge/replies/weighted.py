@@ -211,12 +211,12 @@ def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
             ended.append(name)
         if text and _begins(text, folded):
             begun[name] = folded
-    if ended and not begun:  # "A*" is the beginning of itself, and not the end of "A"
-        return ended[0] if len(ended) == 1 else None
     names = [*begun]
     if len(names) > 1:
         longer = [other for other in texts if other != text and _begins(text, other)]
         names = [name for name in names if not any(_begins(other, begun[name]) for other in longer)]
+    elif not begun:  # "A*" is the beginning of itself, and not the end of "A"
+        names = ended
     return names[0] if len(names) == 1 else None
 
 
