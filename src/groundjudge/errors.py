@@ -338,8 +338,8 @@ class ReplyError(GroundjudgeError):
         "no_verdict": "The reply holds no verdict in the place where the format puts it. Look at the reply; "
         "check that the prompt asks for the format that `reply:` declares.",
         "not_a_number": "The text in the score's place is not a number. As for `no_verdict`.",
-        "not_adjacent": "The formula must weigh one score, or two scores that are next to each other. "
-        "As for `bad_distribution`.",
+        "not_adjacent": "The formula must weigh one score, or two scores that are next to each other, as in "
+        "(3 * 0.7) + (4 * 0.3). As for `bad_distribution`.",
         "not_integer": "The score must be a whole number. Say so in the prompt, or drop `integer: true`.",
         "out_of_scale": "The score lies outside the scale. State the scale in the prompt as in "
         "`scale:`; a label that states another scale, such as `Score (0-10):`, lies outside, too.",

@@ -227,7 +227,7 @@ def test_score_under_the_same_key_elsewhere(expected: object, text: str) -> None
 def test_formula_may_be_emphasized(sign: str) -> None:
     formula = f"RECALL_Formula: {sign}(4 * 0.8) + (5 * 0.2){sign}"
     assert outcome("adjacent", passage(formula)) == [4.2, 5.0]
-    assert outcome("adjacent", passage(f"RECALL_Formula: {sign}(4 * 0.8) + (5 * 0.2)")) == "ambiguous"
+    assert outcome("adjacent", passage(f"RECALL_Formula: {sign}(4 * 0.8) + (5 * 0.2)")) == "not_adjacent"
 
 
 BASES = {**VERDICTS, "json": '{"reasoning": "r", "score": 1}'}

@@ -89,6 +89,7 @@ DISAGREE: list[Any] = [
         "knowledge_hallucination", play("no_hallucination", 0.8), id="a fraction with the level of percent"
     ),
     pytest.param("knowledge_hallucination", play("high", 0.8), id="a fraction beside no level of the scale"),
+    pytest.param("knowledge_hallucination", play("severe", 0.1), id="a fraction whose percentage fits, too"),
     pytest.param("percent", "<S2>0.5</S2>", id="a fraction on a scale to 100"),
     pytest.param("percent of faults", "<S2>0.01</S2>", id="a fraction on a scale from 100"),
 ]

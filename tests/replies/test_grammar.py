@@ -659,7 +659,7 @@ REPLIES: list[tuple[Any, ...]] = [
         "ambiguous",
         passage("RECALL_Formula: (1 * 1.0)\nRECALL_Formula: (2 * 1.0)"),
     ),
-    ("a formula in words", "adjacent", "ambiguous", passage(f"RECALL_Formula: about 3.5\n{SUM}: 3.4")),
+    ("a formula in words", "adjacent", "not_adjacent", passage(f"RECALL_Formula: about 3.5\n{SUM}: 3.4")),
     (
         "a correction below the formula",
         "adjacent",
@@ -687,7 +687,7 @@ REPLIES: list[tuple[Any, ...]] = [
         passage("RECALL_Formula: (2 * 0.5) + (3 * 0.4)"),
     ),
     ("a score off the scale", "adjacent", "out_of_scale", passage("RECALL_Formula: (5 * 0.5) + (6 * 0.5)")),
-    ("a formula that is none", "adjacent", "not_a_number", passage(f"RECALL_Formula: n/a\n{SUM}: 3.4")),
+    ("a formula that is none", "adjacent", "not_adjacent", passage(f"RECALL_Formula: n/a\n{SUM}: 3.4")),
     ("no formula and no sum", "adjacent", "missing_score", passage("RECALL_Reasoning: it is (2 * 1.0)")),
     ("prose alone", "adjacent", "no_verdict", "Recall is 3.3 and precision 4."),
     # Banded.

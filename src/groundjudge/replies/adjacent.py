@@ -154,15 +154,17 @@ def _compute_sum(formula: Place, reader: Reader, name: str) -> float:
     """Compute the value of a formula, such as 3.3 for `(3 * 0.7) + (4 * 0.3)`.
 
     Raises:
-        ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
+        ReplyError: `ambiguous`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
     place = reader.text_of(formula).strip()
     # Emphasis around a formula is not folded, because there are asterisks inside it.
     for mark in ("***", "**", "*"):
         if place.startswith(f"{mark}(") and place.endswith(f"){mark}"):
             place = place[len(mark) : -len(mark)]
-    misfit = reader.make_error(reader.misfit_code(place), place, name)
-    if len(place) > LONGEST or reader.has_below(formula):
+    misfit = ReplyError("not_adjacent", reader.reply.raw, quotes=(place,))
+    if reader.has_below(formula):
+        raise reader.make_error("ambiguous", place, name)
+    if len(place) > LONGEST:
         raise misfit
     # The products and the sum may follow "=": (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.
     terms, *sums = place.removesuffix(".").split("=")

@@ -41,7 +41,8 @@ def check_places(
     """Check that the places of a reply agree.
 
     The value must have the largest share, or one of several equal ones. On a scale up to 100, a number
-    between 0 and 1 may be a fraction, unless its level or its shares show that it is not.
+    between 0 and 1 may be a fraction, unless its shares show that it is not, or its level, to which the
+    percentage does not belong.
 
     Args:
         reading: what was read.
@@ -56,10 +57,12 @@ def check_places(
     if shares is not None and shares.get(name_of(reading, scale, levels), 0.0) < max(shares.values()):
         wording = "the score is not the value that has the largest share"
         raise ReplyError("ambiguous", reply.text, wording, (write_value(reading), reading.shares))
-    label = reading.label or label_of(reading.value, levels)
-    has_witness = shares is not None or label in find_levels(reading.level, levels)
-    if {scale.worst, scale.best} != {0, 100} or has_witness:
+    if {scale.worst, scale.best} != {0, 100} or shares is not None:
         return
+    if reading.value is not None:
+        named = find_levels(reading.level, levels)
+        if label_of(reading.value, levels) in named and label_of(100 * reading.value, levels) not in named:
+            return
     verdicts: tuple[Reading | PartReading, ...] = reading.parts or (reading,)
     for verdict in verdicts:
         if verdict.value is not None and may_be_fraction(verdict.value):

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -60,6 +61,7 @@ MARKS = Marks(compile_when_used(rf"^[^\S\n]*\|?{BEGINNING}\|", re.MULTILINE | re
 NUMBER = compile_when_used(r"(?:[-*•]\s+)?[(\[]?(?P<name>[1-9][0-9]{0,5}|ALL)[.)\]]?", re.IGNORECASE)
 SOURCES = compile_when_used(r"(?P<first>[1-9][0-9]{0,5})(?:\s*[-‐-―−]\s*(?P<last>[1-9][0-9]{0,5}))?")
 NO_SOURCE = compile_when_used(r"[-‐-―−]*")
+N_FIELDS = 4  # number, sources, note and score
 SHARE = compile_when_used(r"(?P<share>[0-9]+(?:[.,][0-9]+)?)\s*(?:%|/\s*100)?")
 DASHES = compile_when_used(r"[\s|:-]*-[\s|:-]*")
 FENCE = compile_when_used(r"\s*(?:```|~~~)[^`\n]*")
@@ -143,6 +145,7 @@ class Numbered(PlacedFormat):
         """
         spans = list(_spans_of_lines(reader))
         start = _find_first(reader, spans)
+        _check_columns(reader, spans[:start])
         has_fence = any(FENCE.fullmatch(reader.text[slice(*span)]) for span in spans[:start])
         if has_fence and FENCE.fullmatch(reader.text[slice(*spans[-1])]):
             spans.pop()
@@ -330,6 +333,22 @@ def _find_first(reader: Reader, spans: Sequence[Span]) -> int:
     raise reader.make_error("no_verdict")
 
 
+def _check_columns(reader: Reader, spans: Sequence[Span]) -> None:
+    """Check that a head ahead of the lines names their columns: number, sources, note and score.
+
+    Raises:
+        ReplyError: `ambiguous`: there are more or fewer, or the score is not the last one.
+    """
+    texts = [reader.text[slice(*span)].strip() for span in spans]
+    for text, next_text in zip_longest(texts, texts[1:], fillvalue=""):
+        columns = text.casefold().removeprefix("|").removesuffix("|").split("|")
+        names_score = any("score" in column for column in columns)
+        if len(columns) == 1 or not (names_score or DASHES.fullmatch(next_text)):
+            continue  # prose, or the token of a template
+        if len(columns) != N_FIELDS or "score" in "".join(columns[:-1]):
+            raise reader.make_error("ambiguous", text)
+
+
 def _rank(line: Place) -> float:
     """Return the rank of a line among others: its number, with "ALL" after all numbers."""
     return float("inf") if line.label == ALL else int(line.label)
@@ -392,7 +411,7 @@ def _read_part(line: Place, reader: Reader) -> PartReading:
         name = sentences.response[number - 1].text
     last_bar = line.content[0] - 1
     fields = _split_line(reader.text, line, last_bar)
-    if len(fields) < 2:  # noqa: PLR2004  sources and note
+    if len(fields) < N_FIELDS - 2:  # without the number and the score
         raise reader.make_error("missing_score", reader.text[slice(*line.span)])
     sources = _read_sources(fields[0], sentences)
     if sources is None:

@@ -12,7 +12,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
 
-READING_VERSION = 5
+READING_VERSION = 6
 """Raise it when a reply may be read differently: verdicts with the same identity must be comparable."""
 
 
