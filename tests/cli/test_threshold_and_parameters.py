@@ -114,6 +114,12 @@ def test_parameters_are_sent_with_each_request(
                 id="messages",
             ),
             pytest.param(
+                "-O levels.[1]=poor",
+                "-O levels.[1]=poor: [1] is neither a name nor a number",
+                id="a list as a key",
+            ),
+            pytest.param('-O optional=[["query"]]', "no judge has that input", id="a list as a name"),
+            pytest.param(
                 "--repeats 2 -O parameters.temperature=0",
                 "-O parameters.temperature=0 with --repeats would repeat one reply",
                 id="votes that are all alike",

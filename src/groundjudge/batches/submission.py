@@ -76,7 +76,7 @@ def make_submission(
     """
     # Later commands may run in another folder, so all paths are absolute.
     judge_files: list[str] = []
-    for name in selection.names:
+    for name in selection.judge_names:
         judge_files.append(name if name in names() else str(Path(name).resolve()))
     # Batches can be fetched only from where they were sent.
     endpoints: dict[str, str] = {}

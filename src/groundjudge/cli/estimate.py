@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli import options
+from groundjudge.cli.fitting import take_fitting
 from groundjudge.cli.screen import Screen, note, report_errors
-from groundjudge.cli.selection import JudgeSelection, take_fitting
+from groundjudge.cli.selection import JudgeSelection
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.lookup import find_in_wings
 from groundjudge.rubric.model import Model

@@ -27,9 +27,6 @@ UTF_8 = "utf-8"
 NEXT_ASSIGNMENT = compile_when_used(r",(?=\s*\w+=)")
 """The comma between two fields and their paths."""
 
-FURTHER_NAME = compile_when_used(r",\s*(?P<name>[\w.]+)=")
-"""What looks like another assignment within the text of one."""
-
 
 def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command an option for each field of the dataclasses that it takes: Typer has no such groups."""
@@ -250,19 +247,6 @@ def flags_of(group: Any) -> list[str]:  # noqa: ANN401  one of the dataclasses o
             (option,) = types[field.name].__metadata__
             flags.append(option.default)  # where Typer has the first word of an annotated option
     return flags
-
-
-def fail_if_several(option: str, assignment: str, is_name: Callable[[str], object]) -> None:
-    """Exit if one option has several assignments separated by commas: all but the first would be text.
-
-    Args:
-        option: the option, with its dashes.
-        assignment: what was given: NAME=TEXT.
-        is_name: whether a word is a name that can be assigned to. Any other word is part of the text.
-    """
-    for match in FURTHER_NAME.finditer(assignment):
-        if is_name(match["name"]):
-            fail(f"{option} {assignment}: give {option} once for each: {match['name']} would be read as text")
 
 
 def refuse_without(path: str | None, file_option: str, group: object) -> None:

@@ -13,11 +13,12 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli import options
+from groundjudge.cli.fitting import take_fitting
 from groundjudge.cli.full import show_case
 from groundjudge.cli.outputs import check_cases, check_files, hold_file, is_table
 from groundjudge.cli.running import exit_after_run, judge_rows, show_run, usage_lines
 from groundjudge.cli.screen import Screen, fail, note, report_errors
-from groundjudge.cli.selection import JudgeSelection, take_fitting
+from groundjudge.cli.selection import JudgeSelection
 from groundjudge.files import is_nonempty_file
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges

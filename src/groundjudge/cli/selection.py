@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Annotated, Any, cast
 
 import typer
 
-from groundjudge.case.case import Case
-from groundjudge.case.data import find_key
+from groundjudge.case.data import is_number
 from groundjudge.case.fields import FIELD_NAMED
-from groundjudge.cli.judging import judging_options
-from groundjudge.cli.options import complete_judge, fail_if_several
+from groundjudge.cli.judging import JudgingOptions, judging_options
+from groundjudge.cli.options import complete_judge
 from groundjudge.cli.screen import fail
-from groundjudge.errors import CaseError, did_you_mean, name_list
+from groundjudge.errors import did_you_mean, name_list
 from groundjudge.judging.cascade import cascade as make_cascade
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import CascadeOptions, JudgeOptions, PanelOptions, VoteOptions, as_judge, load
+from groundjudge.judging.load import CascadeOptions, JudgeOptions, VoteOptions, as_judge, load
 from groundjudge.judging.panel import AnyJudge, panel, repeat_judge
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import ModelOptions, as_model
@@ -28,9 +27,8 @@ from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.rubric.load import names
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_options, declared_options, pop_options
-from groundjudge.runs.rows import CaseFile, can_read_again
-from groundjudge.runs.run import find_duplicate, jobs_of
-from groundjudge.verdict import Verdict
+from groundjudge.runs.run import find_duplicate
+from groundjudge.text.patterns import compile_when_used
 
 MODEL_HELP = "openai:MODEL, langchain:PROVIDER:MODEL, or offline, without a key."
 
@@ -50,10 +48,13 @@ CASCADE_OPTIONS = CascadeOptions.__annotations__.keys()
 BLANK_OPTIONS = ("may_be_empty", "optional")
 """The options that name inputs: each judge takes those that it has."""
 
+FURTHER_NAME = compile_when_used(r",\s*(?P<name>[\w.]+)=")
+"""What looks like another assignment within the text of one."""
+
 
 def _help_of(name: str) -> str:
     """Write the help of a judging flag: the first sentence of its option's help."""
-    first_sentence = declared_options(PanelOptions)[name].help.partition(". ")[0]
+    first_sentence = declared_options(JudgingOptions)[name].help.partition(". ")[0]
     return f"{first_sentence.removesuffix('.')}."
 
 
@@ -127,7 +128,7 @@ class JudgeSelection:
     ] = None
 
     @property
-    def names(self) -> list[str]:
+    def judge_names(self) -> list[str]:
         """The judges' names, each once."""
         if not self.judge:
             return names()
@@ -137,7 +138,11 @@ class JudgeSelection:
     @property
     def prompt_files(self) -> list[tuple[str, str]]:
         """The judges that are prompt files, as inputs for `check_files`."""
-        return [("the prompt file of a judge", name) for name in self.names if name not in names()]
+        files: list[tuple[str, str]] = []
+        for name in self.judge_names:
+            if name not in names():
+                files.append(("the prompt file of a judge", name))
+        return files
 
     def judges(
         self,
@@ -160,24 +165,24 @@ class JudgeSelection:
         """
         options = read_options(self.option or ())
         self._check(options)
-        parameters: Mapping[str, Any] = options.get("parameters") or {}  # None after `-O parameters=none`
-        if self.repeats and parameters.get("temperature") == 0:
-            fail("-O parameters.temperature=0 with --repeats would repeat one reply: leave it out for 0.7")
         if in_batches:
             if "stop" in options:
                 fail("-O stop cannot be used with batches, which request all votes at once: leave it out")
             if self.panel or self.repeats:  # no vote can wait for the outcome of another in a batch
                 options["stop"] = "never"
         model_options: Any = pop_options(options, ModelOptions.__annotations__)
-        make_model: Callable[[str], Model] = model_of or partial(as_model, **model_options)
-        models = [make_model(name) for name in (*(self.cascade or ()), *(self.model or ()))]
+        make_model: Callable[[str], Model] = partial(as_model, **model_options)
+        if model_of is not None:
+            make_model = model_of
+        # The cheaper models are asked first.
+        models = [make_model(name) for name in (self.cascade or []) + (self.model or [])]
         # Votes and verdicts are told apart by the names of models.
         same_model = find_duplicate(model.name for model in models)
         if same_model:
             fail(f"two models have the name {same_model!r}: to ask one model several times, use --repeats")
         if cache:
             models = [CachedModel(model, cache) for model in models]
-        judges = self._voters(models, options)
+        judges = self._load(models, options)
         # Two prompt files may contain the same name, and summaries are by name.
         same_judge = find_duplicate(judge.name for judge in judges)
         if same_judge:
@@ -188,8 +193,10 @@ class JudgeSelection:
         """Exit if there is no model, or if the options do not say clearly who votes or who is asked first."""
         if not self.model:
             fail(f"no model given: add --model, which can be {MODELS}")
-        given = {"--panel": self.panel, "--repeats": self.repeats, "--cascade": self.cascade}
-        flags = [flag for flag, value in given.items() if value]
+        flags: list[str] = []
+        for flag in ("panel", "repeats", "cascade"):
+            if getattr(self, flag):
+                flags.append(f"--{flag}")
         if len(flags) > 1:
             fail(f"{' and '.join(flags)} exclude each other: use one of them")
         for name in options:
@@ -199,138 +206,75 @@ class JudgeSelection:
                 fail(f"-O {name} only applies to a cascade: add --cascade MODEL, the cheaper model")
         if len(self.model) > 1 and not self.panel:
             fail("several --model: add --panel to let them vote, or run the command once for each")
+        n_named = 0
+        if self.judge:
+            n_named = len(self.judge_names)
         # All built-in judges would be one panel, and they answer on different scales.
-        if self._judges_vote and (not self.judge or len(self.names) == 1):
+        if self.panel and len(self.model) == 1 and n_named <= 1:
             fail(
                 "--panel with one --model: name two or more --judge, or add another --model; "
                 "to ask one judge several times, use --repeats N"
             )
         if self.cascade and "until" not in options:
             fail("--cascade: add -O until=LOW,HIGH, as `groundjudge calibrate --cascade` finds them")
-        if self.cascade and (not self.judge or len(self.names) > 1):
+        if self.cascade and n_named != 1:
             fail("--cascade: name one --judge, because bounds are specific to a judge")
+        parameters: Mapping[str, Any] = options.get("parameters") or {}  # None after `-O parameters=none`
+        if self.repeats and parameters.get("temperature") == 0:
+            fail("-O parameters.temperature=0 with --repeats would repeat one reply: leave it out for 0.7")
 
-    @property
-    def _judges_vote(self) -> bool:
-        """Whether the votes of a panel come from several prompts, and not from several models."""
-        return self.panel and len(self.model or ()) == 1
-
-    def _voters(self, models: Sequence[Model], options: dict[str, Any]) -> list[AnyJudge]:
+    def _load(self, models: Sequence[Model], options: dict[str, Any]) -> list[AnyJudge]:
         """Load each judge with each model, and make one judge or one panel of those that belong together."""
         # Options for votes go to the panel, options for a cascade to that, and all others to each judge.
         votes = pop_options(options, VOTE_OPTIONS)
         bounds = pop_options(options, CASCADE_OPTIONS)
         blanks = pop_options(options, BLANK_OPTIONS)
-        # `-O optional=none` names no input.
-        blanks = {option: inputs for option, inputs in blanks.items() if inputs is not None}
         of_judges = cast("JudgeOptions", {**options, "threshold": self.threshold})
-        loaded = [load(name, model=models[0], **of_judges) for name in self.names]
+        loaded = [load(name, model=models[0], **of_judges) for name in self.judge_names]
         _check_inputs(loaded, blanks)
         groups: list[list[Judge]] = []
         for judge in loaded:
-            own_blanks: dict[str, list[str]] = {}
-            for option, names_of_inputs in blanks.items():
-                own_blanks[option] = [name for name in names_of_inputs if _has_input(judge, name)]
-            judge_options = cast("JudgeOptions", own_blanks)
-            groups.append([as_judge(judge, model, **judge_options) for model in models])
-        if self._judges_vote:  # with one model, so that each group is one judge: they become one group
-            groups = [[judge for (judge,) in groups]]
-        if self.cascade:
-            (group,) = groups
-            bounds["until"] = _as_pairs(bounds["until"])
-            return [make_cascade(group, **bounds)]
-        if self.panel:
+            own_blanks = _own_inputs(judge, blanks)
+            groups.append([as_judge(judge, model, **own_blanks) for model in models])
+        if self.panel and len(models) > 1:  # the models vote, on each judge's prompt
             return [panel(group, **votes) for group in groups]
-        # Without --panel there is one model, so that each group is one judge.
-        judges = [judge for (judge,) in groups]
-        if not self.repeats:
-            return list(judges)
-        return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
+        judges = list(chain.from_iterable(groups))
+        if self.panel:
+            return [panel(judges, **votes)]
+        if self.cascade:
+            bounds["until"] = _as_pairs(bounds["until"])
+            return [make_cascade(judges, **bounds)]
+        if self.repeats:
+            return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
+        return list(judges)
 
 
 def _check_inputs(judges: Sequence[Judge], blanks: Mapping[str, Sequence[str]]) -> None:
     """Exit if an option names an input that no judge has."""
-    inputs: dict[str, None] = {}
+    inputs: dict[str, str] = {}
     for judge in judges:
-        inputs.update(dict.fromkeys(prompt_input.name for prompt_input in judge.inputs))
-    for option, names_of_inputs in blanks.items():
-        for name in names_of_inputs:
-            if not any(_has_input(judge, name) for judge in judges):
+        for prompt_input in judge.inputs:
+            inputs[prompt_input.name] = prompt_input.field
+    for option, blank_inputs in blanks.items():
+        for name in blank_inputs:
+            if FIELD_NAMED.get(name, name) not in inputs.values():
                 fail(f"-O {option}={name}: no judge has that input; the inputs are: {', '.join(inputs)}")
 
 
-def _has_input(judge: Judge, name: str) -> bool:
-    """Return whether a judge has an input, by the name of its field, an alias of that, or its placeholder."""
-    field = FIELD_NAMED.get(name, name)
-    return any(prompt_input.field == field for prompt_input in judge.inputs)
+def _own_inputs(judge: Judge, blanks: Mapping[str, Sequence[str]]) -> JudgeOptions:
+    """Return the options with the inputs that a judge has, named by field, alias or placeholder."""
+    fields = [prompt_input.field for prompt_input in judge.inputs]
+    own_blanks: dict[str, list[str]] = {}
+    for option, blank_inputs in blanks.items():
+        own_blanks[option] = [name for name in blank_inputs if FIELD_NAMED.get(name, name) in fields]
+    return cast("JudgeOptions", own_blanks)
 
 
 def _as_pairs(bounds: object) -> object:
     """Make tuples of lists, in which an identity can be counted: [[0.1, 0.9]] -> ((0.1, 0.9),)."""
     if isinstance(bounds, list):
-        return tuple(_as_pairs(bound) for bound in cast("list[object]", bounds))
+        return tuple(map(_as_pairs, cast("list[object]", bounds)))
     return bounds
-
-
-def take_fitting(judges: list[AnyJudge], rows: CaseFile) -> tuple[list[AnyJudge], list[str]]:
-    """Select the judges for which some row has all inputs except the response, and name the others in a line.
-
-    For a pipe, which can be read only once, these are all judges; so they are if no row has any judge's
-    inputs.
-    """
-    if not can_read_again(rows.path):
-        return judges, []
-    left_out = list(judges)
-    missing: dict[str, set[str]] = {}
-    for number, row in enumerate(rows.rows(), 1):
-        for job in jobs_of(row, number, left_out, {}):
-            if isinstance(job, Verdict):
-                continue
-            judge, case = job
-            lacked = _missing_inputs(judge, case)
-            missing[judge.name] = lacked & missing.get(judge.name, lacked)
-            if not lacked:
-                left_out.remove(judge)
-        if not left_out:
-            break
-    fitting = [judge for judge in judges if judge not in left_out]
-    if not fitting or not left_out:
-        return judges, []
-    _refuse_ambiguous_reference(fitting, missing, rows)
-    descriptions: list[str] = []
-    for judge in left_out:
-        inputs = ", ".join(sorted(missing.get(judge.name, ())))
-        descriptions.append(f"{judge.name} ({inputs})" if inputs else judge.name)
-    names = ", ".join(descriptions)
-    return fitting, [f"left out because no row has all their inputs: {names}; --judge NAME runs one anyway"]
-
-
-def _refuse_ambiguous_reference(
-    fitting: Sequence[AnyJudge], missing: Mapping[str, set[str]], rows: CaseFile
-) -> None:
-    """Exit if only the user knows what a column `reference` is: the answer or, as in Phoenix, the documents.
-
-    It may be the documents where no other column is, and some judge lacks nothing else.
-    """
-    is_given = find_key(rows.first_row or {}, "reference") is not None
-    if {"context"} not in missing.values() or not is_given or rows.first_case().response is None:
-        return
-    for judge in fitting:
-        if any(judge_input.field == "reference" for judge_input in judge.inputs):
-            fail(
-                f"{rows.path}: name a judge: if the column reference contains the correct answer, "
-                f"--judge {judge.name}; if it contains the documents, --fields context=reference"
-            )
-
-
-def _missing_inputs(judge: AnyJudge, case: Case) -> set[str]:
-    """Return the fields that a judge needs and a case lacks. A response may be missing in any file."""
-    fields: set[str] = set()
-    for rubric in judge.rubrics:
-        # An unreadable field is not missing: it is an error of its row.
-        with suppress(CaseError):
-            fields.update(prompt_input.field for prompt_input in rubric.prompt.missing(case))
-    return fields - {"response"}
 
 
 def read_options(assignments: Sequence[str]) -> dict[str, Any]:
@@ -338,40 +282,52 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
 
     ["parameters.temperature=0", "rule=min"] -> {"parameters": {"temperature": 0}, "rule": "min"}.
     """
-    declared = judging_options()
     options: dict[str, Any] = {}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
-        name, dot, key = path.strip().partition(".")
+        path = path.strip()
+        name, dot, key = path.partition(".")
         if not equals or not (text or dot):
             fail(f"-O {assignment}: expected NAME=VALUE, such as -O empty_response=worst")
-        fail_if_several("-O", assignment, lambda word: word in declared or word in REQUEST_PARAMETERS)
-        if name not in declared:
-            fail(f"-O {assignment}: {_why_unknown(name, text, list(declared))}")
-        if name == "parameters" and key in {"model", "messages"}:
-            fail(f"-O {assignment}: the model is that of --model, and the messages are those of the prompt")
+        _check_name(assignment, name, key, text)
         # `weighted=true` is an option, and `levels.2=poor` an entry of one.
-        given: Any = options
+        values: Any = options
         entry: object = name
         value = _read_value(text)
         if dot:
-            given = options.setdefault(name, {})
+            values = options.setdefault(name, {})
             entry = _read_word(key)
             value = _read_word(text)
+        if not isinstance(entry, str) and not is_number(entry):
+            fail(f"-O {assignment}: {key} is neither a name nor a number")
         # `-O parameters=none` has set the whole option, which is then not a mapping.
-        if not isinstance(given, dict) or entry in given:
-            fail(f"-O {assignment}: {path.strip()} is given twice: leave one out")
-        given[entry] = value
+        if not isinstance(values, dict) or entry in values:
+            fail(f"-O {assignment}: {path} is given twice: leave one out")
+        values[entry] = value
+    try:
+        check_options(options, JudgingOptions)
+    except TypeError as error:
+        fail(f"-O {error}")
     for name in BLANK_OPTIONS:
-        if isinstance(options.get(name), str):
-            options[name] = [options[name]]
-    for options_type in (PanelOptions, CascadeOptions):
-        of_type = {name: value for name, value in options.items() if name in options_type.__annotations__}
-        try:
-            check_options(of_type, options_type)
-        except TypeError as error:
-            fail(f"-O {error}")
+        inputs = options.pop(name, None)
+        if isinstance(inputs, str):
+            inputs = [inputs]
+        if inputs is not None:  # `-O optional=none` names no input
+            options[name] = [str(input_name) for input_name in inputs]
     return options
+
+
+def _check_name(assignment: str, name: str, key: str, text: str) -> None:
+    """Exit if -O does not have the option, or if its value contains another assignment."""
+    declared = judging_options()
+    for match in FURTHER_NAME.finditer(assignment):
+        further_name = match["name"]
+        if further_name in declared or further_name in REQUEST_PARAMETERS:
+            fail(f"-O {assignment}: give -O once for each: {further_name} would be read as text")
+    if name not in declared:
+        fail(f"-O {assignment}: {_why_unknown(name, text, list(declared))}")
+    if name == "parameters" and key in {"model", "messages"}:
+        fail(f"-O {assignment}: the model is that of --model, and the messages are those of the prompt")
 
 
 def _why_unknown(name: str, text: str, options: list[str]) -> str:
