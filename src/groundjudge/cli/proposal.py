@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from groundjudge.case.cells import opened
@@ -24,6 +25,10 @@ JSON_END = '"}] \n'
 MAX_RUNS = 10
 """How many runs or spans of a trace are searched."""
 
+NAMED, WORDED, SPEAKING, PHOENIX = range(4)
+"""What tells that a column contains a field, the clearest clue first: its name; a word of its name; its text;
+or Phoenix's name for the documents, `reference`."""
+
 
 class Column(NamedTuple):
     """A value of a row, and what its path says about it.
@@ -32,13 +37,13 @@ class Column(NamedTuple):
         path: the dotted path to it.
         value: the value.
         field: the field that the path names, by its last part that names one; None if none does.
-        words: the words of the path, in lower case.
+        worded_fields: the fields of whose names the path has a word.
     """
 
     path: str
     value: Any
     field: str | None
-    words: frozenset[str]
+    worded_fields: Sequence[str]
 
 
 def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
@@ -59,7 +64,7 @@ def propose_fields(row: Mapping[str, Any], missing: Sequence[str]) -> str:
     for field in sorted({"query", *missing}, key=TELLING_ORDER.index):
         candidates = _candidates(field, columns)
         if len(candidates) == 1:
-            found = candidates[0]
+            (found,) = candidates
             paths[field] = found.path
             columns = [column for column in columns if str(found.value) not in str(column.value)]
         elif candidates and field in missing:
@@ -77,27 +82,52 @@ def _columns(value: object, path: str = "") -> Iterator[Column]:
     if is_blank(value) or has_no_content(parts[-1]) or "error" in parts:
         return
     value = opened(value)
-    inner_values: Mapping[str, object] = {}
+    inner_values: Mapping[Any, object] = {}
     if is_mapping(value) and message_of_completion(value) is None:
         inner_values = value
     elif is_list(value) and is_mapping(value[0]) and not (read_chat(value) or holds_text("context", value)):
         # Runs, or spans, one of which may be a retriever's.
-        inner_values = {str(number): inner for number, inner in enumerate(value[:MAX_RUNS])}
+        inner_values = dict(enumerate(value[:MAX_RUNS]))
     for key, inner in inner_values.items():
-        yield from _columns(inner, f"{path}.{key}" if path else str(key))
-    if inner_values:
-        return
-    named = [field_of(part) for part in parts if field_of(part) is not None]
-    # An answer among the expected values is the expected one, too.
-    is_expected = "reference" in named or SIDES["reference_outputs"] in map(SIDES.get, parts)
-    field: str | None = None
+        inner_path = str(key)
+        if path:
+            inner_path = f"{path}.{key}"
+        yield from _columns(inner, inner_path)
+    if not inner_values:
+        yield Column(path, value, _field_of_path(parts, value), _worded_fields(path))
+
+
+def _field_of_path(parts: Sequence[str], value: object) -> str | None:
+    """Return the field that a path names, by its last part that names one."""
     if is_mapping(value):
-        field = "response"  # a completion
-    elif is_expected:
-        field = "reference"
-    elif named:
-        field = named[-1]
-    yield Column(path, value, field, _words(path))
+        return "response"  # a completion
+    field: str | None = None
+    for part in parts:
+        named_field = field_of(part)
+        # An answer among the expected values is the expected one, too.
+        if named_field == "reference" or SIDES.get(part) == "reference":
+            return "reference"
+        if named_field is not None:
+            field = named_field
+    return field
+
+
+def _worded_fields(path: str) -> list[str]:
+    """Return the fields that share a word with a path: ["query"] for source_question."""
+    words = _words(path)
+    fields = [field for field in ALIASES if not words.isdisjoint(_words_of_field(field))]
+    if "reference" in fields and "response" in fields:
+        fields.remove("response")  # gt_answer is no answer of the application
+    return fields
+
+
+@cache
+def _words_of_field(field: str) -> frozenset[str]:
+    """Return the words of a field's names. Only the reference has "gt" and "expected", not "answer"."""
+    words = _words(*ALIASES[field])
+    if field == "reference":
+        words -= _words(*ALIASES["response"])
+    return words
 
 
 def _words(*names: str) -> frozenset[str]:
@@ -107,33 +137,43 @@ def _words(*names: str) -> frozenset[str]:
 
 def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
     """Return the columns that may contain a field: one if it is clear, or those to choose from."""
-    possible = [column for column in columns if _may_hold(field, column.value)]
-    named = [column for column in possible if column.field == field]
-    if named:
+    columns_by_clue: dict[int, list[Column]] = {}
+    for column in columns:
+        clue = _find_clue(field, column)
+        if clue is not None:
+            columns_by_clue.setdefault(clue, []).append(column)
+    if not columns_by_clue:
+        return []
+    clearest = min(columns_by_clue)
+    candidates: Sequence[Column] = columns_by_clue[clearest]
+    if clearest == NAMED or field != "context":  # passages may be anywhere
+        candidates = _nearest(candidates)
+    if clearest == NAMED or field == "context":
         # Of equals the longest: a type may be next to a value.
-        return [max(_nearest(named), key=lambda column: len(str(column.value)))]
-    words = {name: _words(*names) for name, names in ALIASES.items()}
-    # Only the reference has the words "gt" and "expected": a name with one of them is not a response.
-    words["reference"] -= words["response"]
-    unnamed = [column for column in possible if column.field is None]
-    found = [column for column in unnamed if not words[field].isdisjoint(column.words)]
-    if field == "response":
-        found = [column for column in found if words["reference"].isdisjoint(column.words)]
-    if not found and field in ANY_COLUMN:
-        known_words = frozenset[str]().union(*words.values())
-        nameless = [column for column in unnamed if known_words.isdisjoint(column.words)]
-        found = [column for column in nameless if _says(field, column.value)]
-    if not found and field == "context":
-        # Phoenix's name for the documents.
-        found = [column for column in possible if column.path == "reference"]
-    if field == "context" and found:
-        return [max(found, key=lambda column: len(str(column.value)))]
-    return _nearest(found)
+        return [max(candidates, key=lambda column: len(str(column.value)))]
+    return candidates
+
+
+def _find_clue(field: str, column: Column) -> int | None:
+    """Return what tells that a column contains a field; None if nothing does."""
+    if not _may_hold(field, column.value):
+        return None
+    if column.field == field:
+        return NAMED
+    if field == "context" and column.path == "reference":
+        return PHOENIX
+    if column.field is not None:
+        return None
+    if field in column.worded_fields:
+        return WORDED
+    if field in ANY_COLUMN and not column.worded_fields and _says(field, column.value):
+        return SPEAKING
+    return None
 
 
 def _nearest(columns: Sequence[Column]) -> Sequence[Column]:
     """Return the columns with the shortest paths."""
-    length = min((column.path.count(".") for column in columns), default=0)
+    length = min(column.path.count(".") for column in columns)
     return [column for column in columns if column.path.count(".") == length]
 
 
