@@ -76,7 +76,7 @@ def show_estimates(estimates: Sequence[Estimate], prices: Prices | None) -> None
     screen.table(COLUMNS, [_cells(estimate) for estimate in estimates])
     for estimate in estimates:
         fewest, most = estimate.calls_per_row
-        if fewest != most:
+        if _may_be_fewer(estimate):
             screen.text(f"{estimate.judge}: {fewest} to {most} calls per row")
         elif most != 1:
             screen.text(f"{estimate.judge}: {most} calls per row")
@@ -108,8 +108,12 @@ def _may_be_fewer(estimate: Estimate) -> bool:
 
 def _cost_line(estimates: Sequence[Estimate], prices: Prices) -> str:
     """Write what all judges cost together: "cost: about 0.0123 for prompts, at most 0.0456 for replies"."""
-    about = "at most about" if any(map(_may_be_fewer, estimates)) else "about"
-    prompt_tokens = sum(estimate.prompt_tokens for estimate in estimates)
+    about = "about"
+    prompt_tokens = 0
+    for estimate in estimates:
+        prompt_tokens += estimate.prompt_tokens
+        if _may_be_fewer(estimate):
+            about = "at most about"
     prompts = f"{about} {prices.of(Usage(prompt_tokens=prompt_tokens)):.4f} for prompts"
     completion_tokens = 0
     for estimate in estimates:

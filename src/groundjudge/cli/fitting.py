@@ -15,6 +15,11 @@ from groundjudge.runs.run import jobs_of
 from groundjudge.verdict import Verdict
 
 
+def fields_of(judge: AnyJudge) -> list[str]:
+    """Name the fields that a judge's inputs are read from."""
+    return [prompt_input.field for prompt_input in judge.inputs]
+
+
 def take_fitting(judges: list[AnyJudge], rows: CaseFile) -> tuple[list[AnyJudge], list[str]]:
     """Select the judges for which some row has all inputs except the response, and name the others in a line.
 
@@ -61,12 +66,11 @@ def _refuse_ambiguous_reference(
     if {"context"} not in missing.values() or not is_given or rows.first_case().response is None:
         return
     for judge in fitting:
-        for judge_input in judge.inputs:
-            if judge_input.field == "reference":
-                fail(
-                    f"{rows.path}: name a judge: if the column reference contains the correct answer, "
-                    f"--judge {judge.name}; if it contains the documents, --fields context=reference"
-                )
+        if "reference" in fields_of(judge):
+            fail(
+                f"{rows.path}: name a judge: if the column reference contains the correct answer, "
+                f"--judge {judge.name}; if it contains the documents, --fields context=reference"
+            )
 
 
 def _missing_fields(judge: AnyJudge, case: Case) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groundjudge.case.case import Document
-from groundjudge.cli.screen import Screen, in_options
+from groundjudge.cli.screen import Screen, in_options, outcome_text
 from groundjudge.verdict import Evidence, Failure, Part, Verdict, Vote
 
 
@@ -29,12 +29,7 @@ def _verdict_fields(verdict: Verdict) -> dict[str, str]:
     if verdict.error is not None:
         fields["error"] = _failure_text(verdict.error)
     if verdict.score is not None:
-        passed = "passed" if verdict.passed else "not passed"
-        others = {**verdict.scores}
-        if verdict.weakest is not None:
-            others["weakest"] = verdict.weakest
-        scores = [f"{verdict.score:.4g}", *(f"{name} {score:.4g}" for name, score in others.items())]
-        fields["score"] = f"{', '.join(scores)}, {passed}"
+        fields["score"] = f"{_scores_text(verdict)}, {outcome_text(verdict.passed)}"
     if verdict.value is not None:
         fields["value"] = f"{verdict.value:g}"
     if verdict.label:
@@ -61,6 +56,16 @@ def _verdict_fields(verdict: Verdict) -> dict[str, str]:
     return fields
 
 
+def _scores_text(verdict: Verdict) -> str:
+    """Write the score, the other scores of the reply by name, and that of the weakest part."""
+    text = f"{verdict.score:.4g}"
+    for name, score in verdict.scores.items():
+        text += f", {name} {score:.4g}"
+    if verdict.weakest is not None:
+        text += f", weakest {verdict.weakest:.4g}"
+    return text
+
+
 def _vote_text(vote: Vote) -> str:
     """Write who voted, and what the vote says."""
     version = f"@{vote.prompt.version}" if vote.prompt else ""
@@ -70,9 +75,10 @@ def _vote_text(vote: Vote) -> str:
     label = f", label {vote.label}" if vote.label else ""
     if vote.score is None:
         return f"{voter}: not applicable{label}"
-    weakest = "" if vote.weakest is None else f", weakest {vote.weakest:.4g}"
-    passed = "passed" if vote.passed else "not passed"
-    return f"{voter}: score {vote.score:.4g}{weakest}{label}, {passed}"
+    score = f"score {vote.score:.4g}"
+    if vote.weakest is not None:
+        score += f", weakest {vote.weakest:.4g}"
+    return f"{voter}: {score}{label}, {outcome_text(vote.passed)}"
 
 
 def _failure_text(failure: Failure) -> str:
@@ -97,7 +103,9 @@ def _evidence_label(evidence: Evidence, part: Part) -> str:
     if evidence.number is None:
         return "quote"
     label = f"source sentence {evidence.number}"
-    return label if part.score is None or part.borne_out_by else f"against it, {label}"
+    if part.score is None or part.borne_out_by:
+        return label
+    return f"against it, {label}"
 
 
 def _source_line(evidence: Evidence, documents: Sequence[Document]) -> str:
@@ -110,4 +118,6 @@ def _source_line(evidence: Evidence, documents: Sequence[Document]) -> str:
         text = content[evidence.start : evidence.end]
     line = f"    context[{evidence.document}][{evidence.start}:{evidence.end}], {precision}"
     # What is the same as the quote is printed once.
-    return f"{line}: {text}" if text not in {"", evidence.quote} else line
+    if text in {"", evidence.quote}:
+        return line
+    return f"{line}: {text}"

@@ -72,10 +72,7 @@ Verdicts = Annotated[
 
 KeepWords = Annotated[
     bool,
-    typer.Option(
-        "--keep-words",
-        help='Read "None", "null" and the like in a table as text.',
-    ),
+    typer.Option("--keep-words", help='Read "None", "null" and the like in a table as text.'),
 ]
 Overwrite = Annotated[
     bool,
@@ -91,9 +88,7 @@ class RowOptions:
     file_format: Annotated[
         FileFormat | None,
         typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="jsonl, json, csv, tsv or parquet. Default: by the suffix.",
+            "--format", metavar="FORMAT", help="jsonl, json, csv, tsv or parquet. Default: by the suffix."
         ),
     ] = None
     paths: Annotated[
@@ -115,9 +110,7 @@ class RowOptions:
     rows: Annotated[
         str | None,
         typer.Option(
-            "--rows",
-            metavar="PATH",
-            help="Where the rows are in a JSON object, as in results.results.",
+            "--rows", metavar="PATH", help="Where the rows are in a JSON object, as in results.results."
         ),
     ] = None
     keep_words: KeepWords = False
@@ -221,9 +214,7 @@ CacheFile = Annotated[
 Price = Annotated[
     str | None,
     typer.Option(
-        "--price",
-        metavar="IN,OUT",
-        help="Prices per million tokens; a third is for cached prompt tokens.",
+        "--price", metavar="IN,OUT", help="Prices per million tokens; a third is for cached prompt tokens."
     ),
 ]
 
@@ -233,7 +224,8 @@ def prices_of(price: str | None) -> Prices | None:
     if price is None:
         return None
     try:
-        return Prices(*(float(part) for part in price.split(",")))
+        prices = [float(part) for part in price.split(",")]
+        return Prices(*prices)
     except (TypeError, ValueError):  # one price, or four; a word, or a price below 0
         fail(f"--price {price}: expected IN,OUT or IN,OUT,CACHED per million tokens, such as --price 0.4,1.6")
 

@@ -101,8 +101,10 @@ class ProgressLine:
         for summary in self._totals.tally.summaries():
             n_verdicts += summary.n
             n_errors += summary.n_error
+        of_all = ""
         n_expected = self._n_verdicts()
-        of_all = "" if n_expected is None else f" of {n_expected:,}"  # rows from a pipe cannot be counted
+        if n_expected is not None:  # rows from a pipe cannot be counted
+            of_all = f" of {n_expected:,}"
         cost = ""
         usage = self._totals.usage
         if self._prices and usage:

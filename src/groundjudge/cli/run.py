@@ -47,9 +47,7 @@ MinCoverage = Annotated[
 FullCases = Annotated[
     list[str] | None,
     typer.Option(
-        "--full",
-        metavar="CASE_ID",
-        help='Print a case in full; repeatable. Without an id: "row 3".',
+        "--full", metavar="CASE_ID", help='Print a case in full; repeatable. Without an id: "row 3".'
     ),
 ]
 

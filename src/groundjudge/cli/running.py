@@ -12,11 +12,12 @@ from groundjudge.case.data import is_mapping
 from groundjudge.case.fields import ALIASES, find_keys
 from groundjudge.case.shapes import is_blank
 from groundjudge.citations import SCORES as CITATION_SCORES
+from groundjudge.cli.fitting import fields_of
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.proposal import propose_fields
-from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, in_options, message_of
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, counts_text, fail, in_options, message_of
 from groundjudge.errors import CaseError, ModelError, explain_code, name_list
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
@@ -70,8 +71,7 @@ def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals:
     if rows.n_read:
         _show_summaries(screen, totals.tally.summaries())
     screen.text(*_error_lines(totals), *_missing_input_lines(judges, totals, rows))
-    shows_context = any(judge_input.field == "context" for judge in judges for judge_input in judge.inputs)
-    if rows.n_blank_contexts and shows_context:
+    if rows.n_blank_contexts and any("context" in fields_of(judge) for judge in judges):
         have = "row has" if rows.n_blank_contexts == 1 else "rows have"
         screen.text(f"{rows.n_blank_contexts} {have} a blank context")
     screen.text(*reused_lines(totals))
@@ -154,46 +154,58 @@ def exit_after_run(
         is_complete: whether nothing else is missing.
     """
     fail_without_rows(rows)
-    summaries = totals.tally.summaries()
-    nothing = f"{rows.path}: nothing was judged, because"
-    if not any(summary.n for summary in summaries):
-        fail(f"{nothing} every row names other judges under `judges`: choose one of them with --judge")
-    fail_if_stopped(totals, out)
+    n_judged = 0
     n_usable = 0
-    for summary in summaries:
-        n_faulty = sum(n for code, n in summary.errors.items() if code in CaseError.codes)
-        n_usable += summary.n + summary.n_waiting - n_faulty
-    if not n_usable:
-        fail(f"{nothing} no row can be judged as it was given: see above")
-    # A row that cannot be read is in no judge's coverage.
-    if totals.n_unreadable:
-        is_complete = False
-    for summary in summaries:
+    for summary in totals.tally.summaries():
+        n_judged += summary.n
+        n_usable += summary.n + summary.n_waiting
+        for code, count in summary.errors.items():
+            if code in CaseError.codes:
+                n_usable -= count
         # A judge that no row names has no coverage, and that is not a fault.
         if summary.coverage is not None and summary.coverage < min_coverage:
             is_complete = False
-    raise typer.Exit(0 if is_complete else INCOMPLETE)
+    nothing = f"{rows.path}: nothing was judged, because"
+    if not n_judged:
+        fail(f"{nothing} every row names other judges under `judges`: choose one of them with --judge")
+    fail_if_stopped(totals, out)
+    if not n_usable:
+        fail(f"{nothing} no row can be judged as it was given: see above")
+    # A row that cannot be read is in no judge's coverage.
+    if not is_complete or totals.n_unreadable:
+        raise typer.Exit(INCOMPLETE)
+    raise typer.Exit
+
+
+def _show_table(screen: Screen, summaries: Sequence[Summary]) -> None:
+    """Print a row for each judge."""
+    # All judges get the columns that one of them needs: for panels, cascades, and rows that wait for batches.
+    unused_columns = {"waiting", "agreement", "calls/row"}
+    for summary in summaries:
+        if summary.n_waiting:
+            unused_columns -= {"waiting"}
+        if summary.agreement is not None:
+            unused_columns -= {"agreement", "calls/row"}
+        if summary.decided_by:
+            unused_columns -= {"calls/row"}
+    rows: list[dict[str, str]] = []
+    for summary in summaries:
+        cells = _summary_cells(summary)
+        for column in unused_columns:
+            del cells[column]
+        rows.append(cells)
+    screen.table(list(rows[0]), [list(cells.values()) for cells in rows])
 
 
 def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
-    """Print a table, and the labels below it."""
-    has_votes = any(summary.agreement is not None for summary in summaries)
-    has_steps = any(summary.decided_by for summary in summaries)
-    is_waiting = any(summary.n_waiting for summary in summaries)
-    # All judges get the columns that one of them needs.
-    rows: list[dict[str, str]] = []
+    """Print a table, and below it the labels, and what is remarkable."""
+    _show_table(screen, summaries)
     for summary in summaries:
-        rows.append(_summary_cells(summary, has_votes=has_votes, has_steps=has_steps, is_waiting=is_waiting))
-    columns = list(rows[0])
-    screen.table(columns, [list(cells.values()) for cells in rows])
+        if summary.labels:
+            screen.text(f"{summary.judge}: {counts_text(summary.labels)}")
     for summary in summaries:
-        counts = [f"{label} {count}" for label, count in summary.labels.items()]
-        if counts:
-            screen.text(f"{summary.judge}: {', '.join(counts)}")
-    for summary in summaries:
-        deciders = [f"{decider} {count}" for decider, count in summary.decided_by.items()]
-        if deciders:
-            screen.text(f"{summary.judge}: decided by {', '.join(deciders)}")
+        if summary.decided_by:
+            screen.text(f"{summary.judge}: decided by {counts_text(summary.decided_by)}")
     for summary in summaries:
         for line in _remarks_on(summary):
             screen.text(f"{summary.judge}: {line}")
@@ -209,10 +221,13 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
 def _remarks_on(summary: Summary) -> list[str]:
     """Describe the citations and the warnings of a judge's summary, on one line each."""
     lines: list[str] = []
-    measured = [f"{name} {summary.scores[name]:.3f}" for name in CITATION_SCORES if name in summary.scores]
-    if measured:
+    scores: list[str] = []
+    for name in CITATION_SCORES:
+        if name in summary.scores:
+            scores.append(f"{name} {summary.scores[name]:.3f}")
+    if scores:
         uses = ", ".join(f"{position} ({count})" for position, count in summary.used_documents.items())
-        lines.append(f"{', '.join(measured)}; sentences supported by document {uses or 'none'}")
+        lines.append(f"{', '.join(scores)}; sentences supported by document {uses or 'none'}")
     for note, count in summary.notes.items():
         if note == "not_decided":
             continue  # a line for all judges says so
@@ -221,30 +236,28 @@ def _remarks_on(summary: Summary) -> list[str]:
     return lines
 
 
-def _summary_cells(summary: Summary, *, has_votes: bool, has_steps: bool, is_waiting: bool) -> dict[str, str]:
-    """Return a judge's cells by column; panels, cascades and rows that wait for batches have more."""
-    cells = {
+def _summary_cells(summary: Summary) -> dict[str, str]:
+    """Return a judge's cells by column."""
+    bounds = "-"
+    if summary.bounds is not None:
+        low, high = summary.bounds
+        bounds = f"{as_text(low)}..{as_text(high)}"
+    calls_per_row = "-"
+    if summary.calls_per_row is not None:
+        calls_per_row = f"{summary.calls_per_row:.2f}"
+    return {
         "judge": summary.judge,
         "mean": as_text(summary.mean),
         "ok": str(summary.n_ok),
         "error": str(summary.n_error),
         "n/a": str(summary.n_not_applicable),
+        "waiting": str(summary.n_waiting),
+        "coverage": _round_down(summary.coverage),
+        "bounds": bounds,
+        "agreement": _round_down(summary.agreement),
+        "calls/row": calls_per_row,
+        "passed": _round_down(summary.pass_rate),
     }
-    if is_waiting:
-        cells["waiting"] = str(summary.n_waiting)
-    cells["coverage"] = _round_down(summary.coverage)
-    cells["bounds"] = "-"
-    if summary.bounds is not None:
-        low, high = summary.bounds
-        cells["bounds"] = f"{as_text(low)}..{as_text(high)}"
-    if has_votes:
-        cells["agreement"] = _round_down(summary.agreement)
-    if has_votes or has_steps:
-        cells["calls/row"] = "-"
-        if summary.calls_per_row is not None:
-            cells["calls/row"] = f"{summary.calls_per_row:.2f}"
-    cells["passed"] = _round_down(summary.pass_rate)
-    return cells
 
 
 def _round_down(share: float | None) -> str:
@@ -272,8 +285,10 @@ def _error_lines(totals: RunTotals) -> list[str]:
 
 def _missing_input_lines(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> list[str]:
     """Say which inputs no row has, for each judge without a score, and which option may read them."""
-    # One score shows that the inputs were there.
-    idle_judges = {summary.judge for summary in totals.tally.summaries() if summary.n and not summary.n_ok}
+    idle_judges: list[str] = []
+    for summary in totals.tally.summaries():
+        if summary.n and not summary.n_ok:  # one score shows that the inputs were there
+            idle_judges.append(summary.judge)
     row = rows.first_row or {}
     lines: list[str] = []
     proposals: list[str] = []
@@ -305,13 +320,13 @@ def _fields_to_find(judge: AnyJudge, rows: CaseFile) -> list[str]:
     """Return the fields that a judge needs and the first row lacks, or has in a shape that cannot be read."""
     row = rows.first_row or {}
     case = rows.first_case()
-    missing: dict[str, None] = {}
+    missing: list[str] = []
     for judge_input in judge.inputs:
         field = judge_input.field
         is_missing = field in ALIASES and getattr(case, field) is None
         if field in case.unreadable:
             # The field may be in a mapping under its own name.
             is_missing = any(is_mapping(row[key]) for key in find_keys(row, field))
-        if judge_input.required and is_missing:
-            missing[field] = None
-    return list(missing)
+        if judge_input.required and is_missing and field not in missing:
+            missing.append(field)
+    return missing

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import indent
 from typing import NoReturn
@@ -125,9 +125,14 @@ def _cell(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-def as_notes(notes: Iterable[str]) -> list[str]:
-    """Turn notes into lines."""
-    return [f"note: {note}" for note in notes]
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Write counts: "grounded 3, ungrounded 1"."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def outcome_text(passed: bool | None) -> str:  # noqa: FBT001  the outcome itself
+    """Write whether a verdict passed."""
+    return "passed" if passed else "not passed"
 
 
 def as_text(value: float | None) -> str:

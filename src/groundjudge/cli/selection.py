@@ -13,6 +13,7 @@ import typer
 
 from groundjudge.case.data import is_number
 from groundjudge.case.fields import FIELD_NAMED
+from groundjudge.cli.fitting import fields_of
 from groundjudge.cli.judging import JudgingOptions, judging_options
 from groundjudge.cli.options import complete_judge
 from groundjudge.cli.screen import fail
@@ -80,12 +81,7 @@ class JudgeSelection:
     ] = None
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            help=MODEL_HELP,
-        ),
+        typer.Option("--model", "-m", metavar="MODEL", help=MODEL_HELP),
     ] = None
     threshold: Annotated[
         float | None,
@@ -103,17 +99,12 @@ class JudgeSelection:
     ] = None
     panel: Annotated[
         bool,
-        typer.Option(
-            "--panel",
-            help="Let several --model vote; with one --model, several --judge.",
-        ),
+        typer.Option("--panel", help="Let several --model vote; with one --model, several --judge."),
     ] = False
     cascade: Annotated[
         list[str] | None,
         typer.Option(
-            "--cascade",
-            metavar="MODEL",
-            help="Ask this cheaper model first; needs -O until=LOW,HIGH.",
+            "--cascade", metavar="MODEL", help="Ask this cheaper model first; needs -O until=LOW,HIGH."
         ),
     ] = None
     option: Annotated[
@@ -263,7 +254,7 @@ def _check_inputs(judges: Sequence[Judge], blanks: Mapping[str, Sequence[str]]) 
 
 def _own_inputs(judge: Judge, blanks: Mapping[str, Sequence[str]]) -> JudgeOptions:
     """Return the options with the inputs that a judge has, named by field, alias or placeholder."""
-    fields = [prompt_input.field for prompt_input in judge.inputs]
+    fields = fields_of(judge)
     own_blanks: dict[str, list[str]] = {}
     for option, blank_inputs in blanks.items():
         own_blanks[option] = [name for name in blank_inputs if FIELD_NAMED.get(name, name) in fields]

@@ -14,7 +14,7 @@ import typer
 
 from groundjudge.case.case import Case
 from groundjudge.cli.options import RowOptions
-from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, counts_text, fail
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
 from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
@@ -164,7 +164,7 @@ def _why_no_row(file: VerdictFile, path: str, labels: Labels, joined: Sequence[J
     for judge in joined:
         reasons.update(row.verdict.error_code or "not applicable" for row in judge.unscored_rows)
     if reasons:
-        counts = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+        counts = counts_text(dict(reasons.most_common()))
         return f"{file.path}: no labelled case has a score: {counts}"
     # The usual fault is that ids differ: the first ones show it.
     judged_id = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
@@ -278,7 +278,8 @@ def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoR
             if len(signatures) > 1:
                 mixed = f"{len(signatures)} signatures: {', '.join(signatures)}"
                 all_notes.append(f"{judge}: these figures mix verdicts with {mixed}")
-    screen.text(*as_notes(all_notes))
+    for note in all_notes:
+        screen.text(f"note: {note}")
     for file in files:
         n_unreadable = file.verdicts.n_unreadable
         if n_unreadable:

@@ -18,7 +18,7 @@ from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.outputs import check_files, hold_file, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
-from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, counts_text, fail, report_errors
 from groundjudge.cli.selection import MODEL_HELP, JudgeSelection
 from groundjudge.files import replace_file
 from groundjudge.lab.commands.figures import with_interval
@@ -266,8 +266,7 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
     name = family.replace("_", " ").capitalize()
     screen.text(f"\n{name}: {WORDS[family].meaning}")
     whole = card.family(family)
-    counts = [f"{code} {count}" for code, count in whole.no_verdict.items()]
-    no_verdict = ", ".join(counts)
+    no_verdict = counts_text(whole.no_verdict)
     if not whole.rate.n:
         reason = WORDS[family].unmeasured
         if no_verdict:
