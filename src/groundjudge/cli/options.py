@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
@@ -241,14 +241,13 @@ def flags_of(group: Any) -> list[str]:  # noqa: ANN401  one of the dataclasses o
     return flags
 
 
-def refuse_without(path: str | None, file_option: str, group: object) -> None:
-    """Exit if options of a group were given, but not the file that they apply to.
+def refuse_without(path: str | None, file_option: str, flags: Sequence[str]) -> None:
+    """Exit if options were given, but not the file that they apply to.
 
     Args:
         path: the file's path, if it was given.
         file_option: the option that gives it.
-        group: a dataclass of options.
+        flags: the options that were given, as from `flags_of`.
     """
-    flags = flags_of(group)
     if path is None and flags:
         fail(f"{', '.join(flags)}: add {file_option} FILE, the file that this applies to")

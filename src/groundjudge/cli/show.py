@@ -98,7 +98,7 @@ def show(
     with report_errors():
         if case and cases is None:
             fail("--case needs --cases FILE, the file that contains the case")
-        options.refuse_without(cases, "--cases", row_options)
+        options.refuse_without(cases, "--cases", options.flags_of(row_options))
         rubric = load_rubric(name)
         if cases is None:
             example = _example_case(rubric)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,22 +15,23 @@ from groundjudge.cli.outputs import check_files
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.lab.commands import options as measuring
+from groundjudge.lab.commands.compare import measure_changes
 from groundjudge.lab.commands.inputs import (
     VerdictFile,
     check_contents,
     exit_after,
-    judge_pairs,
     label_notes,
     load_labels,
     load_verdicts,
-    stored_rows,
+    read_again,
     thresholds_for,
 )
-from groundjudge.lab.commands.pages import check_page, write_page
+from groundjudge.lab.commands.pages import PageOut, check_page, write_page
 from groundjudge.lab.labels import JudgedRows, LabelError, Labels, join
 from groundjudge.lab.probe.figures import read_card
 from groundjudge.lab.sample import read_sample
 from groundjudge.rubric.load import load_rubric, names
+from groundjudge.runs.latest_verdicts import LatestVerdicts
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
 from groundjudge.verdict import Verdict
@@ -43,10 +44,6 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs 
 MAX_FLIPS = 200
 """Maximum number of flips on the page, those with the largest change in score."""
 
-ReportPage = Annotated[
-    str,
-    typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file."),
-]
 ReportCases = Annotated[
     str | None,
     typer.Option("--cases", metavar="FILE", help="The file of cases, to show them next to their verdicts."),
@@ -79,7 +76,7 @@ MostRows = Annotated[
 def report(
     verdicts: options.Verdicts,
     *,
-    out: ReportPage = "report.html",
+    out: PageOut = "report.html",
     cases: ReportCases = None,
     row_options: options.RowOptions,
     labels: measuring.OptionalLabelsFile = None,
@@ -101,85 +98,102 @@ def report(
         from groundjudge.report.page import disagreements_of  # noqa: PLC0415
         from groundjudge.report.page import report as make_report  # noqa: PLC0415
 
-        inputs = [
-            ("the file of verdicts", verdicts),
-            ("the file of cases", cases),
-            ("the file of labels", labels),
-            ("the file of thresholds", threshold),
-            ("the file of a card", probe),
-            ("--against", against),
-        ]
-        check_files([("--out", out)], inputs)
+        inputs = {
+            "the file of verdicts": verdicts,
+            "the file of cases": cases,
+            "the file of labels": labels,
+            "the file of thresholds": threshold,
+            "the file of a card": probe,
+            "--against": against,
+        }
+        check_files([("--out", out)], inputs.items())
         check_page(out)
-        options_of_cases = row_options
-        if labels:
-            options_of_cases = replace(row_options, encoding=options.UTF_8)  # --encoding is of labels, too
-        options.refuse_without(cases, "--cases", options_of_cases)
-        options.refuse_without(labels or cases, "--labels", label_options)
+        _check_options(cases, row_options, labels, label_options)
+
         file = load_verdicts(verdicts)
-        read_rows = list[FileRow] if cases is None else stored_rows(cases, row_options)
-        people, judged_rows, notes = _join_labels(
-            file, cases, labels, read_rows, label_options, row_options.encoding
-        )
-        earlier = load_verdicts(against) if against else None
+        rows: Iterable[FileRow] = ()
+        if cases:
+            rows = read_again(cases, partial(row_options.read, cases))
+        people: Labels | None = None
+        judged_rows: list[JudgedRows] = []
+        notes: list[str] = []
+        if labels:
+            people, judged_rows, notes = _join_labels(file, labels, label_options, row_options.encoding)
+        elif cases:
+            people, judged_rows, notes = _join_labels_of_cases(file, cases, rows, label_options)
+        earlier: LatestVerdicts | None = None
         verdict_sets = [file.verdicts]
+        if against:
+            earlier = load_verdicts(against).verdicts
+            verdict_sets.append(earlier)
+        thresholds, threshold_notes = thresholds_for(threshold, *verdict_sets)
+
+        label_threshold = label_options.label_threshold
+        agreements, agreement_notes = _measure_agreements(judged_rows, thresholds, label_threshold)
+        notes += threshold_notes + agreement_notes
+        changes: list[ModelChange] = []
         if earlier is not None:
-            verdict_sets.append(earlier.verdicts)
-        thresholds, warnings = thresholds_for(threshold, *verdict_sets)
-        notes += warnings
-        agreements, warnings = _measure_agreements(judged_rows, thresholds, label_options.label_threshold)
-        notes += warnings
+            changes = measure_changes(
+                earlier, file.verdicts, people, thresholds, label_threshold, most_flips=MAX_FLIPS
+            )
+
         collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds)
-        shown_cases, unreadable = _read_cases(read_rows(), collected.shown_ids)
-        _check_judged(shown_cases, collected.shown_verdicts)
+        n_verdicts, n_shown = len(file.verdicts), len(collected.shown_verdicts)
+        if n_shown < n_verdicts:
+            shown = f"{n_shown:,} of {n_verdicts:,} verdicts, the first {most_rows:,} of each kind"
+            notes.append(f"the table has {shown} (--most-rows); all figures are over all verdicts")
+        shown_cases: list[Case] = []
+        if cases:
+            shown_cases, case_notes = _read_cases(cases, rows, collected.shown_verdicts)
+            notes += case_notes
         html = make_report(
             collected,
             title=Path(verdicts).name,
             cases=shown_cases,
             labels=people,
             agreements=agreements,
-            rate=_estimate_rate(file, people, label_options),
+            rate=_estimate_rate(file.verdicts, people, label_options),
             probe=read_card(probe) if probe else None,
-            changes=_measure_changes(file, earlier, people, thresholds, label_options.label_threshold),
+            changes=changes,
         )
         n_bytes = write_page(out, html)
     screen = Screen()
-    n_verdicts, n_shown = len(file.verdicts), len(collected.shown_verdicts)
     screen.text(f"{out}: {n_shown} verdicts, {len(shown_cases)} cases, {n_bytes / 1e6:.1f} MB")
-    if n_shown < n_verdicts:
-        notes.append(
-            f"the table has {n_shown:,} of {n_verdicts:,} verdicts, the first {most_rows:,} of each kind "
-            "(--most-rows); all figures are over all verdicts"
-        )
-    for message in unreadable:
-        notes.append(f"{cases}: {message}")
-    if cases and n_shown and not shown_cases:
-        notes.append(
-            f"{cases}: no row has the id of a verdict: use the same --fields and --format as for `run`"
-        )
     exit_after(screen, notes, file)
 
 
-def _join_labels(  # noqa: PLR0917  two files, one of which has labels
-    file: VerdictFile,
+def _check_options(
     cases: str | None,
+    row_options: options.RowOptions,
     labels: str | None,
-    read_rows: Callable[[], Iterable[FileRow]],
     label_options: measuring.LabelOptions,
-    encoding: str,
+) -> None:
+    """Exit if options were given, but not the file that they apply to."""
+    flags = options.flags_of(row_options)
+    if labels and "--encoding" in flags:
+        flags.remove("--encoding")  # the one option of rows that also applies to the file of labels
+    options.refuse_without(cases, "--cases", flags)
+    # A file of cases can have labels, too.
+    options.refuse_without(labels or cases, "--labels", options.flags_of(label_options))
+
+
+def _join_labels(
+    file: VerdictFile, labels: str, label_options: measuring.LabelOptions, encoding: str
+) -> tuple[Labels, list[JudgedRows], list[str]]:
+    """Join the labels in a file of labels, with notes on them."""
+    people = load_labels(labels, label_options, measuring.LabelsFileOptions(encoding).read(labels))
+    return people, join(file.verdicts, people), label_notes(label_options.group, people, file.verdicts)
+
+
+def _join_labels_of_cases(
+    file: VerdictFile, cases: str, rows: Iterable[FileRow], label_options: measuring.LabelOptions
 ) -> tuple[Labels | None, list[JudgedRows], list[str]]:
-    """Read people's labels from their file, or else from the file of cases, and join them; with notes."""
-    if labels:
-        rows = measuring.LabelsFileOptions(encoding).read(labels)
-        people = load_labels(labels, label_options, rows)
-        return people, join(file.verdicts, people), label_notes(label_options.group, people, file.verdicts)
-    if not cases:
-        return None, [], []
-    # In a file of cases, the key of labels may mean something else, which is not an error.
+    """Join the labels that a file of cases may contain, with a note if what looks like labels is none."""
     try:
-        people = load_labels(cases, label_options, read_rows())
+        people = load_labels(cases, label_options, rows)
         return people, join(file.verdicts, people), []
     except LabelError as error:
+        # The key of labels may mean something else there, which is not an error.
         if error.code == "no_labels":
             return None, [], []
         return None, [], [f"the labels are ignored: {error.message}"]
@@ -200,44 +214,18 @@ def _measure_agreements(
         return [], [f"labels are shown without figures: {error}"]
     agreements: list[Agreement] = []
     for rows in judged_rows:
-        n_labelled = len(rows.labelled_rows)  # the page marks all disagreements
-        agreements.append(
-            measure_agreement(rows, threshold=thresholds, label_threshold=label_threshold, worst=n_labelled)
+        agreement = measure_agreement(
+            rows,
+            threshold=thresholds,
+            label_threshold=label_threshold,
+            worst=len(rows.labelled_rows),  # the page marks all disagreements
         )
+        agreements.append(agreement)
     return agreements, []
 
 
-def _measure_changes(
-    file: VerdictFile,
-    earlier: VerdictFile | None,
-    labels: Labels | None,
-    thresholds: Mapping[str, float],
-    label_threshold: float | None,
-) -> list[ModelChange]:
-    """Compare each judge with the earlier one of the same name, or the only judge with the only earlier one.
-
-    Without a file of earlier verdicts nothing is compared.
-    """
-    if earlier is None:
-        return []
-    from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
-
-    changes: list[ModelChange] = []
-    for first_judge, second_judge in judge_pairs(earlier, file):
-        change = measure_change(
-            earlier.verdicts.select([first_judge]),
-            file.verdicts.select([second_judge]),
-            labels,
-            thresholds=(thresholds.get(first_judge), thresholds.get(second_judge)),
-            label_threshold=label_threshold,
-            most_flips=MAX_FLIPS,
-        )
-        changes.append(change)
-    return changes
-
-
 def _estimate_rate(
-    file: VerdictFile, labels: Labels | None, label_options: measuring.LabelOptions
+    verdicts: LatestVerdicts, labels: Labels | None, label_options: measuring.LabelOptions
 ) -> TrueRate | None:
     """Estimate the true rate of grounded answers; None if the labels do not come from a drawn sample."""
     if not labels or not label_options.sample:
@@ -245,13 +233,19 @@ def _estimate_rate(
     from groundjudge.lab.rate import rate  # noqa: PLC0415
 
     sample = read_sample(label_options.sample)
-    return rate(file.verdicts, labels, sample, label_threshold=label_options.label_threshold)
+    return rate(verdicts, labels, sample, label_threshold=label_options.label_threshold)
 
 
-def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[list[Case], list[str]]:
-    """Make the cases to show, and say why rows cannot be shown."""
+def _read_cases(
+    path: str, rows: Iterable[FileRow], verdicts: Sequence[Verdict]
+) -> tuple[list[Case], list[str]]:
+    """Make the cases that the verdicts are on, with notes on rows that cannot be shown.
+
+    Exit if a case is not the one that was judged.
+    """
+    shown_ids = {verdict.case_id for verdict in verdicts}
     cases: list[Case] = []
-    unreadable: list[str] = []
+    notes: list[str] = []
     read_ids: set[str] = set()
     for number, row in enumerate(rows, 1):
         try:
@@ -263,8 +257,13 @@ def _read_cases(rows: Iterable[FileRow], shown_ids: frozenset[str]) -> tuple[lis
             read_ids.add(case_id)
             cases.append(case_of(row, number))
         except CaseError as error:
-            unreadable.append(f"row {number} cannot be shown: {error.message}")
-    return cases, unreadable
+            notes.append(f"{path}: row {number} cannot be shown: {error.message}")
+    if verdicts and not cases:
+        notes.append(
+            f"{path}: no row has the id of a verdict: use the same --fields and --format as for `run`"
+        )
+    _check_judged(cases, verdicts)
+    return cases, notes
 
 
 def _check_judged(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> None:
@@ -272,11 +271,13 @@ def _check_judged(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> None:
 
     Verdicts from another version of the prompt may hash other fields, and are not compared.
     """
-    built_in_judges = {verdict.judge for verdict in verdicts} & set(names())
-    for name in sorted(built_in_judges):
-        rubric = load_rubric(name)
-        verdicts_of_prompt: list[Verdict] = []
-        for verdict in verdicts:
-            if verdict.judge == name and verdict.prompt == rubric.prompt.id:
-                verdicts_of_prompt.append(verdict)
-        check_contents(cases, rubric, verdicts_of_prompt)
+    verdicts_by_judge: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        verdicts_by_judge.setdefault(verdict.judge, []).append(verdict)
+    for name in names():
+        if name in verdicts_by_judge:
+            rubric = load_rubric(name)
+            same_prompt = [
+                verdict for verdict in verdicts_by_judge[name] if verdict.prompt == rubric.prompt.id
+            ]
+            check_contents(cases, rubric, same_prompt)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.screen import Screen, as_text, report_errors
+from groundjudge.cli.screen import Screen, as_text, outcome_text, report_errors
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import (
     bounds_text,
@@ -194,9 +194,9 @@ def _show_details(screen: Screen, agreement: Agreement) -> None:
 
 def _disagreement_lines(disagreement: Disagreement) -> list[str]:
     """Write a disagreement: "row 3: score 0.2, not passed; label 1", with the judge's reason below."""
-    passed = "passed" if disagreement.passed else "not passed"
     label = disagreement.word or f"{disagreement.label:.3g}"
-    lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {passed}; label {label}"]
+    outcome = outcome_text(disagreement.passed)
+    lines = [f"  {disagreement.case_id}: score {disagreement.score:.3g}, {outcome}; label {label}"]
     reason = shorten_reason(disagreement.reason)
     if reason:
         lines.append(f"    {reason}")

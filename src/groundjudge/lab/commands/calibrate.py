@@ -106,10 +106,10 @@ def calibrate(
         calibrate_cascade_files(
             cascade,
             verdicts,
-            labels=labels,
-            file_options=file_options,
-            judges=judge or [],
+            judge,
+            labels,
             label_options=label_options,
+            file_options=file_options,
             cascade_options=cascade_options,
         )
     for flag in options.flags_of(cascade_options):

@@ -12,12 +12,11 @@ from groundjudge.cli.screen import Screen, fail, report_errors
 from groundjudge.judging.cascade import By
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.commands.inputs import (
-    check_two_judges,
     exit_after,
     label_notes,
+    load_both,
     load_labels,
     load_rubric_of,
-    load_verdicts,
 )
 from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import rubric_vocabulary
@@ -54,11 +53,11 @@ class CascadeOptions:
 def calibrate_cascade_files(
     cheap_verdicts: str,
     strong_verdicts: str,
-    *,
+    judges: Sequence[str] | None,
     labels: str,
-    file_options: LabelsFileOptions,
-    judges: Sequence[str],
+    *,
     label_options: LabelOptions,
+    file_options: LabelsFileOptions,
     cascade_options: CascadeOptions,
 ) -> NoReturn:
     """Find the bounds of a cascade, print what they save, and exit.
@@ -66,10 +65,10 @@ def calibrate_cascade_files(
     Args:
         cheap_verdicts: the path of the cheap judge's verdicts.
         strong_verdicts: the path of the strong judge's.
-        labels: the path of the labels.
-        file_options: how the file of labels is read.
         judges: the judges whose verdicts count: one name for both files, or one for each.
+        labels: the path of the labels.
         label_options: where to find the labels in a row.
+        file_options: how the file of labels is read.
         cascade_options: the required accuracy, and what to compare with the bounds.
     """
     with report_errors():
@@ -78,10 +77,7 @@ def calibrate_cascade_files(
         accuracy = cascade_options.accuracy
         if accuracy is None:
             fail("--cascade: add --accuracy, the required share of right verdicts, such as 0.9")
-        check_two_judges(judges)
-        # A single name means the same judge in both files.
-        cheap = load_verdicts(cheap_verdicts, judges[:1])
-        strong = load_verdicts(strong_verdicts, judges[-1:])
+        cheap, strong = load_both(cheap_verdicts, strong_verdicts, judges)
         by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
         if by == "probability":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,14 +21,14 @@ from groundjudge.lab.commands.figures import (
 )
 from groundjudge.lab.commands.inputs import (
     VerdictFile,
-    check_two_judges,
     exit_after,
-    judge_pairs,
     label_notes,
+    load_both,
     load_labels,
-    load_verdicts,
     thresholds_for,
 )
+from groundjudge.lab.labels import Labels
+from groundjudge.runs.latest_verdicts import LatestVerdicts
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
     from groundjudge.lab.calibration import Calibration
@@ -87,29 +88,15 @@ def compare(
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
-
-        options.refuse_without(labels, "--labels", label_options)
-        people = load_labels(labels, label_options, file_options.read(labels)) if labels else None
-        chosen = judge or []
-        check_two_judges(chosen)
-        # A single name means the same judge in both files.
-        first_file = load_verdicts(first, chosen[:1])
-        second_file = load_verdicts(second, chosen[-1:])
+        options.refuse_without(labels, "--labels", options.flags_of(label_options))
+        people: Labels | None = None
+        if labels:
+            people = load_labels(labels, label_options, file_options.read(labels))
+        first_file, second_file = load_both(first, second, judge)
         both = (first_file.verdicts, second_file.verdicts)
         thresholds, warnings = thresholds_for(threshold, *both)
         warnings += label_notes(label_options.group, people, *both)
-        changes: list[ModelChange] = []
-        for first_judge, second_judge in judge_pairs(first_file, second_file):
-            change = measure_change(
-                first_file.verdicts.select([first_judge]),
-                second_file.verdicts.select([second_judge]),
-                people,
-                thresholds=(thresholds.get(first_judge), thresholds.get(second_judge)),
-                label_threshold=label_options.label_threshold,
-                most_flips=flips,
-            )
-            changes.append(change)
+        changes = measure_changes(*both, people, thresholds, label_options.label_threshold, most_flips=flips)
         if not any(change.comparison.n for change in changes):
             fail(f"no case has a score in both {first} and {second}: cases are matched by id")
     screen = Screen()
@@ -121,6 +108,40 @@ def compare(
         notes += judge_notices(f"{compared.first} and {compared.second}", compared.notices)
     screen.text(interval_note(label_options.group), CLEAR)
     exit_after(screen, [*notes, *warnings], first_file, second_file)
+
+
+def measure_changes(
+    first: LatestVerdicts,
+    second: LatestVerdicts,
+    labels: Labels | None,
+    thresholds: Mapping[str, float],
+    label_threshold: float | None,
+    *,
+    most_flips: int,
+) -> list[ModelChange]:
+    """Compare each judge with the second one of the same name, or the only judge with the only second one.
+
+    Exit if the two have no judge in common.
+    """
+    from groundjudge.lab.model_change import measure_change  # noqa: PLC0415
+
+    pairs = [(name, name) for name in first.judges if name in second.judges]
+    if len(first.judges) == len(second.judges) == 1:
+        pairs = [(first.judges[0], second.judges[0])]
+    if not pairs:
+        fail("the files have no judge in common: give --judge twice, once for each file")
+    changes: list[ModelChange] = []
+    for first_judge, second_judge in pairs:
+        change = measure_change(
+            first.select([first_judge]),
+            second.select([second_judge]),
+            labels,
+            thresholds=(thresholds.get(first_judge), thresholds.get(second_judge)),
+            label_threshold=label_threshold,
+            most_flips=most_flips,
+        )
+        changes.append(change)
+    return changes
 
 
 def _show_comparison(
@@ -170,12 +191,10 @@ def _show_change(screen: Screen, change: ModelChange, *, files: tuple[str, str],
     """Print which verdicts flip, how the scores shift, and what people's labels say about the threshold."""
     if not change.n:
         return
-    test = ""
-    if change.p is not None:
-        test = f" (McNemar test, mid-p: p = {change.p:.2g})"
     screen.text(
         f"flips: {change.n_flips} of {change.n} verdicts, {with_interval(change.share)}: "
-        f"{change.n_lost} passed only with the first, {change.n_gained} pass only with the second{test}",
+        f"{change.n_lost} passed only with the first, {change.n_gained} pass only with the second"
+        f"{_test_text(change.p)}",
         f"shift in scores: {with_interval(change.comparison.differences['mean_score'], signed=True)}",
     )
     if change.refit:
@@ -254,9 +273,14 @@ def _outcome_lines(comparison: Comparison) -> list[str]:
     """Say on how many cases the outcomes of the two judges differ."""
     lines = [f"passed with both or with neither: {as_text(comparison.same_outcome)}"]
     if comparison.n_labelled:
-        test = ""
-        if comparison.p is not None:
-            test = f" (McNemar test, mid-p: p = {comparison.p:.2g})"
         first = f"right only with the first: {comparison.n_first_right}"
-        lines.append(f"{first}, only with the second: {comparison.n_second_right}{test}")
+        second = f"only with the second: {comparison.n_second_right}"
+        lines.append(f"{first}, {second}{_test_text(comparison.p)}")
     return [*lines, ""]
+
+
+def _test_text(p: float | None) -> str:
+    """Write the p value of the test of two counts; "" if there is none."""
+    if p is None:
+        return ""
+    return f" (McNemar test, mid-p: p = {p:.2g})"

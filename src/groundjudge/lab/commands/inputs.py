@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.cli.options import RowOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, counts_text, fail
-from groundjudge.errors import CaseError
 from groundjudge.judging.judge import case_hash
 from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
 from groundjudge.lab.labels import JudgedRows, Labels, join, read_labels, rubric_vocabulary
@@ -29,6 +27,8 @@ from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
     from groundjudge.lab.people import People
+
+LineT = TypeVar("LineT")
 
 
 @dataclass(frozen=True)
@@ -45,34 +45,43 @@ class VerdictFile:
 
 
 @dataclass(frozen=True)
-class _StoredVerdicts:
-    """Yield the verdicts of a file, and an error for each line that could not be read."""
+class _ReadAgain(Generic[LineT]):
+    """What a function reads, from the first line each time."""
 
-    path: str
+    read: Callable[[], Iterator[LineT]]
 
-    def __iter__(self) -> Iterator[Verdict | CaseError]:
-        return read_verdicts(self.path)
+    def __iter__(self) -> Iterator[LineT]:
+        return self.read()
+
+
+def read_again(path: str, read: Callable[[], Iterator[LineT]]) -> Iterable[LineT]:
+    """Return lines that can be iterated several times: a file is read again, those of a pipe are stored."""
+    if can_read_again(path):
+        return _ReadAgain(read)
+    return list(read())
 
 
 def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile:
     """Read a file of verdicts. Exit if it has none, or none by one of `judges`."""
-    # Verdicts are read several times, but a pipe can only be read once.
-    stored = _StoredVerdicts(path) if can_read_again(path) else list(read_verdicts(path))
-    verdicts = latest_verdicts(stored)
+    verdicts = latest_verdicts(read_again(path, partial(read_verdicts, path)))
     if not len(verdicts):
         first = f"; the first line: {verdicts.first_unreadable}" if verdicts.n_unreadable else ""
         fail(f"{path} contains no verdicts: expected a file written by `groundjudge run`{first}")
-    for judge in judges or ():
+    if not judges:
+        return VerdictFile(path, verdicts)
+    for judge in judges:
         if judge not in verdicts.judges:
             choices = ", ".join(verdicts.judges)
             fail(f"{path} has no verdict by the judge {judge!r}: choose --judge from {choices}")
-    return VerdictFile(path, verdicts.select(judges) if judges else verdicts)
+    return VerdictFile(path, verdicts.select(judges))
 
 
-def check_two_judges(chosen: Sequence[str]) -> None:
-    """Exit if more than two judges were chosen, one for each file."""
+def load_both(first: str, second: str, judges: Sequence[str] | None) -> tuple[VerdictFile, VerdictFile]:
+    """Read two files of verdicts, by the judge that is named for each, or by one that is named for both."""
+    chosen = judges or []
     if len(chosen) > 2:  # noqa: PLR2004  one for each file
         fail("--judge is given more than twice: name one judge for each file")
+    return load_verdicts(first, chosen[:1]), load_verdicts(second, chosen[-1:])
 
 
 def load_rubric_of(judge: str, judge_file: str | None) -> Rubric:
@@ -85,28 +94,6 @@ def load_rubric_of(judge: str, judge_file: str | None) -> Rubric:
     if judge not in names():
         fail(f"{judge} is not a built-in judge: name its prompt file with --judge-file")
     return load_rubric(judge)
-
-
-def judge_pairs(first: VerdictFile, second: VerdictFile) -> list[tuple[str, str]]:
-    """Pair the judges of two files: those with the same name, or the only one of each.
-
-    Exit if the files have no judge in common.
-    """
-    first_judges, second_judges = first.verdicts.judges, second.verdicts.judges
-    if len(first_judges) == len(second_judges) == 1:
-        return [(first_judges[0], second_judges[0])]
-    common = sorted(set(first_judges) & set(second_judges))
-    if not common:
-        fail("the files have no judge in common: give --judge twice, once for each file")
-    return [(name, name) for name in common]
-
-
-def stored_rows(path: str, row_options: RowOptions) -> Callable[[], Iterable[FileRow]]:
-    """Make a function that reads the rows of a file of cases; the rows of a pipe are stored for it."""
-    if can_read_again(path):
-        return partial(row_options.read, path)
-    rows = list(row_options.read(path))
-    return lambda: rows
 
 
 def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow]) -> Labels:

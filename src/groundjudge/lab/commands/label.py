@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,9 +22,9 @@ from groundjudge.lab.commands.inputs import (
     exit_after,
     load_rubric_of,
     load_verdicts,
-    stored_rows,
+    read_again,
 )
-from groundjudge.lab.commands.pages import check_page, write_page
+from groundjudge.lab.commands.pages import PageOut, check_page, write_page
 from groundjudge.lab.labelling import labelling_page
 from groundjudge.lab.labels import value_in
 from groundjudge.lab.sample import LabelSample, draw, save_sample
@@ -39,10 +40,6 @@ NumberOfRows = Annotated[
     typer.Option(
         "--n", metavar="N", min=1, help="How many rows to label; with --group, how many whole groups."
     ),
-]
-LabelPage = Annotated[
-    str,
-    typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file."),
 ]
 DoubleLabels = Annotated[
     int,
@@ -80,7 +77,7 @@ def label(
     verdicts: options.Verdicts,
     *,
     n: NumberOfRows = 100,
-    out: LabelPage = "label.html",
+    out: PageOut = "label.html",
     judge: measuring.OneJudge = None,
     double: DoubleLabels = 0,
     group: measuring.Group = None,
@@ -115,13 +112,13 @@ def label(
         if not overwrite:  # which replaces the pages of an earlier draw, from any version
             for path in pages:
                 check_page(path)
-        read_rows = stored_rows(cases, row_options)
+        rows = read_again(cases, partial(row_options.read, cases))
         file = load_verdicts(verdicts)
-        groups = _groups(_readable(read_rows()), group) if group else {}
+        groups = _groups(_readable(rows), group) if group else {}
         earlier = load_verdicts(against).verdicts if against else None
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups, against=earlier)
         rubric = load_rubric_of(sample.judge, judge_file)
-        drawn_cases = _drawn_cases(sample, _readable(read_rows()), rubric, file)
+        drawn_cases = _drawn_cases(sample, _readable(rows), rubric, file)
         # Made before anything is written or sent, so that a case that cannot be shown leaves no partial draw.
         htmls: dict[str, str] = {}
         for path in pages:

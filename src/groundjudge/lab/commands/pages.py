@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from groundjudge.cli.screen import fail
 from groundjudge.files import is_nonempty_file, replace_file
 from groundjudge.lab.template import is_page
+
+PageOut = Annotated[
+    str,
+    typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file."),
+]
 
 
 def write_page(path: str, html: str) -> int:

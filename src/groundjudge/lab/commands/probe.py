@@ -161,7 +161,7 @@ def probe(
     with report_errors(), ExitStack() as until_written:
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
-        options.refuse_without(cases, "--cases", row_options)
+        options.refuse_without(cases, "--cases", options.flags_of(row_options))
         prices = options.prices_of(price)
         rubric = load_rubric(judge)
         rows = row_options.read(cases, [rubric]) if cases else None
