@@ -34,7 +34,7 @@ from groundjudge.rubric.load import load_rubric, names
 from groundjudge.runs.latest_verdicts import LatestVerdicts
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
-from groundjudge.verdict import Verdict
+from groundjudge.verdict import PromptId, Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
     from groundjudge.lab.agreement import Agreement
@@ -271,13 +271,9 @@ def _check_judged(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> None:
 
     Verdicts from another version of the prompt may hash other fields, and are not compared.
     """
-    verdicts_by_judge: dict[str, list[Verdict]] = {}
+    verdicts_by_prompt: dict[tuple[str, PromptId | None], list[Verdict]] = {}
     for verdict in verdicts:
-        verdicts_by_judge.setdefault(verdict.judge, []).append(verdict)
+        verdicts_by_prompt.setdefault((verdict.judge, verdict.prompt), []).append(verdict)
     for name in names():
-        if name in verdicts_by_judge:
-            rubric = load_rubric(name)
-            same_prompt = [
-                verdict for verdict in verdicts_by_judge[name] if verdict.prompt == rubric.prompt.id
-            ]
-            check_contents(cases, rubric, same_prompt)
+        rubric = load_rubric(name)
+        check_contents(cases, rubric, verdicts_by_prompt.get((name, rubric.prompt.id), ()))

@@ -173,7 +173,7 @@ def _judge_data(summary: Summary, counts: JudgeCounts, agreement: Agreement | No
         "histogram": counts.histogram,
         "labels": counts.levels(summary),
         "calls": counts.n_calls,
-        "tokens": _tokens(summary.usage) if summary.usage else None,
+        "tokens": _tokens(summary.usage),
         "n_with_tokens": counts.n_with_tokens,
         "latency": counts.latency,
         "models": sorted(counts.models),
@@ -208,28 +208,17 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         response = evidence.Sources([Document(content=case.response_text)])
     # Replies of votes that agree are left out, to keep the page small.
     with_replies = verdict.agreement != 1
+    as_they_are = {"status", "score", "weakest", "value", "label", "passed", "reason", "warnings", "expected"}
+    as_they_are |= {"confidence", "spread", "agreement", "decided_by", "attempts"}
     return {
+        **verdict.model_dump(include=as_they_are),
         "id": verdict.case_id,
-        "status": verdict.status,
-        "score": verdict.score,
         "scores": _pairs_of(verdict.scores),
-        "weakest": verdict.weakest,
-        "value": verdict.value,
-        "label": verdict.label,
-        "passed": verdict.passed,
-        "reason": verdict.reason,
-        "warnings": verdict.warnings,
         "error": _error_data(verdict.error),
         "reply": verdict.reply if verdict.error else None,  # otherwise its content is in reason and parts
-        "tokens": _tokens(verdict.usage) if verdict.usage else None,
-        "expected": verdict.expected,
+        "tokens": _tokens(verdict.usage),
         "distribution": _pairs_of(verdict.distribution),
-        "confidence": verdict.confidence,
         "votes": [_vote_data(vote, with_reply=with_replies) for vote in verdict.votes],
-        "spread": verdict.spread,
-        "agreement": verdict.agreement,
-        "decided_by": verdict.decided_by,
-        "attempts": verdict.attempts,
         "latency": round(verdict.latency_s, 4),
         "parts": [_part_data(part, response) for part in verdict.parts],
         "citations": [_citation_data(citation, verdict.parts) for citation in verdict.citations],
@@ -247,12 +236,8 @@ def _pairs_of(shares: Mapping[str, float] | None) -> list[tuple[str, float]]:
 def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
     """Return a vote's data, with or without the raw reply."""
     fields = {
-        "judge": vote.judge,
-        "model": vote.model,
-        "status": vote.status,
+        **vote.model_dump(include={"judge", "model", "status", "label", "passed"}),
         "score": deciding_score(vote),
-        "label": vote.label,
-        "passed": vote.passed,
         "error": _error_data(vote.error),
     }
     if with_reply:
@@ -273,16 +258,11 @@ def _part_data(part: Part, response: evidence.Sources | None) -> dict[str, Any]:
         if response is None or not quote.exact:
             fields["quote"] = quote.quote
         quotes.append(without_empty(fields))
+    as_they_are = {"number", "name", "score", "value", "label", "confidence", "reason"}
     fields_of_part = {
-        "number": part.number,
-        "name": part.name,
-        "score": part.score,
-        "value": part.value,
-        "label": part.label,
-        "confidence": part.confidence,
+        **part.model_dump(include=as_they_are),
         "distribution": _pairs_of(part.distribution),
-        "reason": part.reason,
-        "at": [] if response is None else _places_of(part, response),
+        "at": _places_of(part, response),
         "evidence": quotes,
     }
     return without_empty(fields_of_part)
@@ -293,9 +273,9 @@ def _citation_data(citation: Citation, parts: Sequence[Part]) -> dict[str, Any]:
     passage: list[int] = []
     part = parts[citation.sentence - 1]
     if part.borne_out_by:
-        shown = [evidence for evidence in part.evidence if evidence.document in citation.documents]
-        first = (shown or part.evidence)[0]
-        passage = [first.document, first.start]
+        # Of the cited documents if one of them has it.
+        quotes = sorted(part.evidence, key=lambda quote: quote.document not in citation.documents)
+        passage = [quotes[0].document, quotes[0].start]
     fields = {
         "at": [citation.start, citation.end],
         "finding": citation.finding,
@@ -305,8 +285,10 @@ def _citation_data(citation: Citation, parts: Sequence[Part]) -> dict[str, Any]:
     return without_empty(fields)
 
 
-def _places_of(part: Part, response: evidence.Sources) -> list[list[int]]:
-    """Find the sentence of a part in the response: offsets in characters, end exclusive."""
+def _places_of(part: Part, response: evidence.Sources | None) -> list[list[int]]:
+    """Find the sentence of a part in the response, if that is shown: offsets in characters, end exclusive."""
+    if response is None:
+        return []
     if part.start is not None and part.end is not None:
         return [[part.start, part.end]]
     # Without a place it is a copied sentence, or an aspect such as "recall", which is not looked up.
@@ -323,6 +305,8 @@ def _error_data(error: Failure | None) -> list[str] | None:
     return [error.code, error.message]
 
 
-def _tokens(usage: Usage) -> list[int]:
-    """Return the number of prompt tokens and of reply tokens."""
+def _tokens(usage: Usage | None) -> list[int] | None:
+    """Return the number of prompt tokens and of reply tokens; None if the model reported none."""
+    if usage is None:
+        return None
     return [usage.prompt_tokens, usage.completion_tokens]
