@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
@@ -30,27 +30,41 @@ NEXT_ASSIGNMENT = compile_when_used(r",(?=\s*\w+=)")
 
 def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command an option for each field of the dataclasses that it takes: Typer has no such groups."""
-    groups: dict[str, type[Any]] = {}
-    parameters: list[Parameter] = []
-    for parameter in signature(command, eval_str=True).parameters.values():
-        group = parameter.annotation
-        if not (isinstance(group, type) and is_dataclass(group)):
-            parameters.append(parameter)
-            continue
-        groups[parameter.name] = group
-        for field in signature(group, eval_str=True).parameters.values():
-            parameters.append(field.replace(kind=Parameter.KEYWORD_ONLY))
+    parameters = list(_parameters_of(command))
 
     def call(**values: Any) -> None:  # noqa: ANN401  what Typer read
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        command(**values)
+        _call(command, values)
 
     # What Typer reads of a function: its help, and its parameters, in place of **values.
     call.__doc__ = command.__doc__
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(call)["__signature__"] = Signature(parameters)
     return call
+
+
+def _parameters_of(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield the parameters of a function, and in place of a group the fields of that."""
+    for parameter in signature(function, eval_str=True).parameters.values():
+        if _is_group(parameter):
+            for field in _parameters_of(parameter.annotation):
+                yield field.replace(kind=Parameter.KEYWORD_ONLY)
+        else:
+            yield parameter
+
+
+def _call(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:  # noqa: ANN401  what it returns
+    """Call a function with those of the values that it takes, and with groups that are made of them."""
+    arguments: dict[str, Any] = {}
+    for name, parameter in signature(function, eval_str=True).parameters.items():
+        if _is_group(parameter):
+            arguments[name] = _call(parameter.annotation, values)
+        else:
+            arguments[name] = values[name]
+    return function(**arguments)
+
+
+def _is_group(parameter: Parameter) -> bool:
+    return is_dataclass(parameter.annotation)
 
 
 def complete_judge(incomplete: str) -> list[str]:

@@ -40,17 +40,8 @@ COUNTS: Mapping[str, str] = {
 }
 """The table rows that are not part of n, each with the count in an agreement."""
 
-HIDDEN_IF_ZERO = frozenset(
-    {
-        "groups",
-        "labelled, no score",
-        "without a label",
-        "label: not applicable",
-        "labelled, not judged",
-        "judged again (last counts)",
-    }
-)
-"""The rows to leave out if every judge has a 0."""
+ALWAYS_SHOWN = frozenset({"n", "error", "not applicable", "threshold"})
+"""The rows to show even if every judge has a 0."""
 
 MEANINGS = (
     "Recall: of what people call grounded, the share that passed; of the rest, the share that did not",
@@ -68,10 +59,7 @@ WorstDisagreements = Annotated[
 def agree(
     verdicts: options.Verdicts,
     *,
-    labels: measuring.LabelsFile,
-    file_options: measuring.LabelsFileOptions,
-    judge: measuring.OnlyJudges = None,
-    label_options: measuring.LabelOptions,
+    labelled: measuring.LabelledInput,
     threshold: measuring.Threshold = None,
     worst: WorstDisagreements = 3,
 ) -> None:
@@ -84,7 +72,8 @@ def agree(
     with report_errors():
         from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
 
-        file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
+        label_options = labelled.label_options
+        file, judged = load_labelled(verdicts, labelled)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         warnings += label_notes(label_options.group, judged[0].labels, file.verdicts)
         agreements: list[Agreement] = []
@@ -116,9 +105,8 @@ def _show_table(screen: Screen, agreements: Sequence[Agreement]) -> None:
     rows: list[list[str]] = []
     for name in columns[0]:  # all columns have the same names
         cells = [column[name] for column in columns]
-        if name in HIDDEN_IF_ZERO and set(cells) == {"0"}:
-            continue
-        rows.append([name, *cells])
+        if name in ALWAYS_SHOWN or set(cells) != {"0"}:
+            rows.append([name, *cells])
     is_graded = any(agreement.figures["spearman"].value is not None for agreement in agreements)
     cells_by_name: dict[str, list[str]] = {}
     for figure in agreements[0].figures:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
@@ -37,28 +38,6 @@ CRITERIA: Mapping[Maximised, Criterion] = {
     "precision": "precision",
 }
 
-By = Annotated[
-    Maximised | None,
-    typer.Option("--by", help="The figure to maximise. Default: balanced-accuracy."),
-]
-AtLeast = Annotated[
-    float | None,
-    typer.Option(
-        "--at-least",
-        min=0,
-        max=1,
-        help="With --by precision: the minimum share of grounded rows among those that pass.",
-    ),
-]
-Folds = Annotated[
-    int | None,
-    typer.Option(
-        "--folds",
-        metavar="N",
-        min=2,
-        help="Cross-validate with N folds. Default: fit on one half, test on the other.",
-    ),
-]
 CheapVerdicts = Annotated[
     str | None,
     typer.Option(
@@ -74,16 +53,39 @@ ThresholdsOut = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class FittingOptions:
+    """The options of `calibrate` that apply to a threshold only."""
+
+    by: Annotated[
+        Maximised | None,
+        typer.Option("--by", help="The figure to maximise. Default: balanced-accuracy."),
+    ] = None
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            "--at-least",
+            min=0,
+            max=1,
+            help="With --by precision: the minimum share of grounded rows among those that pass.",
+        ),
+    ] = None
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds",
+            metavar="N",
+            min=2,
+            help="Cross-validate with N folds. Default: fit on one half, test on the other.",
+        ),
+    ] = None
+
+
 def calibrate(
     verdicts: options.Verdicts,
     *,
-    labels: measuring.LabelsFile,
-    file_options: measuring.LabelsFileOptions,
-    judge: measuring.OnlyJudges = None,
-    label_options: measuring.LabelOptions,
-    by: By = None,
-    at_least: AtLeast = None,
-    folds: Folds = None,
+    labelled: measuring.LabelledInput,
+    fitting: FittingOptions,
     cascade: CheapVerdicts = None,
     cascade_options: CascadeOptions,
     out: ThresholdsOut = None,
@@ -99,40 +101,35 @@ def calibrate(
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """
     if cascade is not None:
-        not_for_cascade = {"--by": by, "--at-least": at_least, "--folds": folds, "--out": out}
-        for flag, value in not_for_cascade.items():
-            if value is not None:
-                fail(f"{flag} cannot be combined with --cascade")
-        calibrate_cascade_files(
-            cascade,
-            verdicts,
-            judge,
-            labels,
-            label_options=label_options,
-            file_options=file_options,
-            cascade_options=cascade_options,
-        )
+        flags = options.flags_of(fitting)
+        if out is not None:
+            flags.append("--out")
+        for flag in flags:
+            fail(f"{flag} cannot be combined with --cascade")
+        calibrate_cascade_files(cascade, verdicts, labelled, cascade_options)
     for flag in options.flags_of(cascade_options):
         fail(f"{flag} applies to a cascade only: add --cascade CHEAP")
     with report_errors(), ExitStack() as until_written:
         from groundjudge.lab import calibration  # noqa: PLC0415
 
-        check_files([("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labels)])
+        check_files(
+            [("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labelled.labels)]
+        )
         until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
-        file, judged = load_labelled(verdicts, judge, labels, label_options, file_options)
+        file, judged = load_labelled(verdicts, labelled)
         calibrations: list[Calibration] = []
         errors: list[LabelError] = []
         for rows in judged:
             # A judge without labels is left out; if it was named, that is an error.
-            if not rows.labelled_rows and not judge:
+            if not rows.labelled_rows and not labelled.judge:
                 continue
             try:
                 fitted = calibration.calibrate(
                     rows,
-                    by=CRITERIA["balanced-accuracy" if by is None else by],
-                    at_least=at_least,
-                    folds=folds,
-                    label_threshold=label_options.label_threshold,
+                    by=CRITERIA["balanced-accuracy" if fitting.by is None else fitting.by],
+                    at_least=fitting.at_least,
+                    folds=fitting.folds,
+                    label_threshold=labelled.label_options.label_threshold,
                 )
             except LabelError as error:
                 errors.append(error)
@@ -155,7 +152,7 @@ def calibrate(
                 f"{fitted.judge}: {fitted.n_unscored} labelled rows have no score, and no threshold changes "
                 "that: see `groundjudge agree --threshold`"
             )
-    notes += label_notes(label_options.group, judged[0].labels, file.verdicts)
+    notes += label_notes(labelled.label_options.group, judged[0].labels, file.verdicts)
     exit_after(screen, notes, file)
 
 

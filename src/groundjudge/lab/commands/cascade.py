@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -18,7 +17,7 @@ from groundjudge.lab.commands.inputs import (
     load_labels,
     load_rubric_of,
 )
-from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
+from groundjudge.lab.commands.options import LabelledInput
 from groundjudge.lab.labels import rubric_vocabulary
 from groundjudge.lab.matched import single_judge
 from groundjudge.rubric.rubric import Rubric
@@ -51,33 +50,24 @@ class CascadeOptions:
 
 
 def calibrate_cascade_files(
-    cheap_verdicts: str,
-    strong_verdicts: str,
-    judges: Sequence[str] | None,
-    labels: str,
-    *,
-    label_options: LabelOptions,
-    file_options: LabelsFileOptions,
-    cascade_options: CascadeOptions,
+    cheap_verdicts: str, strong_verdicts: str, labelled: LabelledInput, cascade_options: CascadeOptions
 ) -> NoReturn:
     """Find the bounds of a cascade, print what they save, and exit.
 
     Args:
         cheap_verdicts: the path of the cheap judge's verdicts.
         strong_verdicts: the path of the strong judge's.
-        judges: the judges whose verdicts count: one name for both files, or one for each.
-        labels: the path of the labels.
-        label_options: where to find the labels in a row.
-        file_options: how the file of labels is read.
+        labelled: the labels, and the judges whose verdicts count: one name for both files, or one for each.
         cascade_options: the required accuracy, and what to compare with the bounds.
     """
+    label_options = labelled.label_options
     with report_errors():
         from groundjudge.lab.cascade import calibrate_cascade  # noqa: PLC0415
 
         accuracy = cascade_options.accuracy
         if accuracy is None:
             fail("--cascade: add --accuracy, the required share of right verdicts, such as 0.9")
-        cheap, strong = load_both(cheap_verdicts, strong_verdicts, judges)
+        cheap, strong = load_both(cheap_verdicts, strong_verdicts, labelled.judge)
         by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
         rubric: Rubric | None = None
         if by == "probability":
@@ -86,7 +76,8 @@ def calibrate_cascade_files(
             # The file was named for its probabilities: a judge that answers with numbers has no words.
             if not rubric_vocabulary(rubric).scores:
                 label_options = replace(label_options, judge_file=None)
-        people = load_labels(labels, label_options, file_options.read(labels))
+        rows = labelled.file_options.read(labelled.labels)
+        people = load_labels(labelled.labels, label_options, rows)
         calibration = calibrate_cascade(
             cheap.verdicts,
             strong.verdicts,

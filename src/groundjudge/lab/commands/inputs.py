@@ -15,7 +15,7 @@ import typer
 from groundjudge.case.case import Case
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, counts_text, fail
 from groundjudge.judging.judge import case_hash
-from groundjudge.lab.commands.options import LabelOptions, LabelsFileOptions
+from groundjudge.lab.commands.options import LabelledInput, LabelOptions
 from groundjudge.lab.labels import JudgedRows, Labels, join, read_labels, rubric_vocabulary
 from groundjudge.lab.sample import read_sample, weight_labels
 from groundjudge.rubric.load import load_rubric, names
@@ -120,28 +120,15 @@ def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow]) -> La
     return replace(labels, vocabulary=vocabulary)
 
 
-def load_labelled(
-    verdicts: str,
-    judges: Sequence[str] | None,
-    labels: str,
-    label_options: LabelOptions,
-    file_options: LabelsFileOptions,
-) -> tuple[VerdictFile, list[JudgedRows]]:
-    """Read a file of verdicts and one of labels, and join them, judge by judge. Exit if no case has both.
-
-    Args:
-        verdicts: the path of the file of verdicts.
-        judges: the judges whose verdicts to join; None: all.
-        labels: the path of the file of labels.
-        label_options: where to find the labels in a row.
-        file_options: how the file of labels is read.
-    """
-    file = load_verdicts(verdicts, judges)
-    people = load_labels(labels, label_options, file_options.read(labels))
+def load_labelled(verdicts: str, labelled: LabelledInput) -> tuple[VerdictFile, list[JudgedRows]]:
+    """Read a file of verdicts and one of labels, and join them, judge by judge. Exit if no case has both."""
+    file = load_verdicts(verdicts, labelled.judge)
+    rows = labelled.file_options.read(labelled.labels)
+    people = load_labels(labelled.labels, labelled.label_options, rows)
     joined = join(file.verdicts, people)
     # One judge with a row is enough: the figures say that the others have none.
     if not any(judge.labelled_rows or judge.worded_rows for judge in joined):
-        fail(_why_no_row(file, labels, people, joined))
+        fail(_why_no_row(file, labelled.labels, people, joined))
     return file, joined
 
 

@@ -99,6 +99,18 @@ OnlyJudges = Annotated[
         help="Only this judge; repeatable. Default: all.",
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledInput:
+    """People's labels, and the judges to compare with them."""
+
+    labels: LabelsFile
+    file_options: LabelsFileOptions
+    judge: OnlyJudges = None
+    label_options: LabelOptions
+
+
 Threshold = Annotated[
     str | None,
     typer.Option(
