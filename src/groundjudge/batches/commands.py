@@ -541,4 +541,4 @@ batch = typer.Typer(
 )
 # In the order of `groundjudge batch --help`.
 for command in (submit, status, collect, cancel, write, read):
-    batch.command(command.__name__)(options.expand_groups(command))
+    batch.command(command.__name__)(options.as_command(command))

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from groundjudge.cli.options import expand_groups
+from groundjudge.cli.options import as_command
 from groundjudge.cli.screen import note, say
 from groundjudge.prompt.front_matter import REQUEST_PARAMETERS
 from groundjudge.text.printable import printable
@@ -147,7 +147,7 @@ def import_command(name: str, module: str) -> Any:  # noqa: ANN401  a command of
         return typer.main.get_command(function_or_group)
     # Typer only makes commands from apps: an app with one command is that command.
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(expand_groups(function_or_group))
+    single.command(name)(as_command(function_or_group))
     return typer.main.get_command(single)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from groundjudge.cli import options
 from groundjudge.cli.fitting import take_fitting
-from groundjudge.cli.screen import Screen, note, report_errors
+from groundjudge.cli.screen import Screen, note
 from groundjudge.cli.selection import JudgeSelection
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.lookup import find_in_wings
@@ -45,20 +45,19 @@ def estimate(
     Prompt tokens are approximated: one per 4 bytes of text, and 4 per message. Completion tokens are the
     maximum that the judges' parameters allow. An unreadable reply is requested again and costs as much again.
     """
-    with report_errors():
-        prices = options.prices_of(price)
-        # Calls and tokens are the same for every model; a panel needs to know how many there are.
-        if not selection.model:
-            selection = replace(selection, model=[UNNAMED_MODEL])
-        # A model that is never called needs no key and no endpoint.
-        judges = selection.judges(in_batches=batch, model_of=_uncalled_model)
-        if batch and prices:
-            prices = prices.times(BATCH_SHARE)
-        rows = row_options.case_file(cases, judges)
-        left_out: list[str] = []
-        if not selection.judge and not batch:
-            judges, left_out = take_fitting(judges, rows)
-        estimates = estimate_judges(judges, rows)
+    prices = options.prices_of(price)
+    # Calls and tokens are the same for every model; a panel needs to know how many there are.
+    if not selection.model:
+        selection = replace(selection, model=[UNNAMED_MODEL])
+    # A model that is never called needs no key and no endpoint.
+    judges = selection.judges(in_batches=batch, model_of=_uncalled_model)
+    if batch and prices:
+        prices = prices.times(BATCH_SHARE)
+    rows = row_options.case_file(cases, judges)
+    left_out: list[str] = []
+    if not selection.judge and not batch:
+        judges, left_out = take_fitting(judges, rows)
+    estimates = estimate_judges(judges, rows)
     show_estimates(estimates, prices)
     Screen().text(*left_out)
     if rows.n_unreadable:

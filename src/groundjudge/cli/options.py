@@ -11,7 +11,7 @@ import typer
 
 from groundjudge.case.fields import Fields
 from groundjudge.case.paths import FieldPaths
-from groundjudge.cli.screen import fail
+from groundjudge.cli.screen import fail, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.rubric.load import names
@@ -28,15 +28,19 @@ NEXT_ASSIGNMENT = compile_when_used(r",(?=\s*\w+=)")
 """The comma between two fields and their paths."""
 
 
-def expand_groups(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an option for each field of the dataclasses that it takes: Typer has no such groups."""
-    parameters = list(_parameters_of(command))
+def as_command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a command of a function, whose errors are reported on one line.
+
+    For a dataclass that the function takes, the command has an option for each field: Typer has no groups.
+    """
+    parameters = list(_parameters_of(function))
 
     def call(**values: Any) -> None:  # noqa: ANN401  what Typer read
-        _call(command, values)
+        with report_errors():
+            _call(function, values)
 
     # What Typer reads of a function: its help, and its parameters, in place of **values.
-    call.__doc__ = command.__doc__
+    call.__doc__ = function.__doc__
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(call)["__signature__"] = Signature(parameters)
     return call

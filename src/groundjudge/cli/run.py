@@ -17,7 +17,7 @@ from groundjudge.cli.fitting import take_fitting
 from groundjudge.cli.full import show_case
 from groundjudge.cli.outputs import check_cases, check_files, hold_file, is_table
 from groundjudge.cli.running import exit_after_run, judge_rows, show_run, usage_lines
-from groundjudge.cli.screen import Screen, fail, note, report_errors
+from groundjudge.cli.screen import Screen, fail, note
 from groundjudge.cli.selection import JudgeSelection
 from groundjudge.files import is_nonempty_file
 from groundjudge.runs.rows import STDIO
@@ -73,7 +73,7 @@ def run(
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
-    with report_errors(), ExitStack() as until_written:
+    with ExitStack() as until_written:
         prices = options.prices_of(price)
         # Verdicts go to a pipe or a file; on a terminal they would hide the table.
         if out is None and not sys.stdout.isatty():

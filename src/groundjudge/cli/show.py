@@ -13,7 +13,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
 from groundjudge.cli.judging import judging_options
-from groundjudge.cli.screen import Screen, fail, report_errors, say
+from groundjudge.cli.screen import Screen, fail, say
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import Judge
 from groundjudge.models.lookup import as_model
@@ -65,8 +65,7 @@ def judges(name: RubricNames = None, *, list_options: ListOptions = False) -> No
         for option_name, option in judging_options().items():
             screen.text(f"  {option.help}", f"  default: {option.default}", heading=option_name)
         return
-    with report_errors():
-        rubrics = [load_rubric(rubric_name) for rubric_name in name or names()]
+    rubrics = [load_rubric(rubric_name) for rubric_name in name or names()]
     for rubric in rubrics:
         inputs = ", ".join(_describe_input(prompt_input) for prompt_input in rubric.inputs)
         screen.text(
@@ -95,19 +94,18 @@ def show(
 
     The case is made from those that `groundjudge examples` prints, or comes from a file.
     """
-    with report_errors():
-        if case and cases is None:
-            fail("--case needs --cases FILE, the file that contains the case")
-        options.refuse_without(cases, "--cases", options.flags_of(row_options))
-        rubric = load_rubric(name)
-        if cases is None:
-            example = _example_case(rubric)
-        else:
-            example = _find_case(cases, case, row_options.read(cases, [rubric]))
-        if questions:
-            # A judge gives its rubric its model's way of asking. Nothing is sent, so any name will do.
-            rubric = Judge(rubric, as_model("decisions:any")).rubric
-        request = rubric.ask(example)
+    if case and cases is None:
+        fail("--case needs --cases FILE, the file that contains the case")
+    options.refuse_without(cases, "--cases", options.flags_of(row_options))
+    rubric = load_rubric(name)
+    if cases is None:
+        example = _example_case(rubric)
+    else:
+        example = _find_case(cases, case, row_options.read(cases, [rubric]))
+    if questions:
+        # A judge gives its rubric its model's way of asking. Nothing is sent, so any name will do.
+        rubric = Judge(rubric, as_model("decisions:any")).rubric
+    request = rubric.ask(example)
     if request.payload is not None:
         say(f"{request.payload}\n\nscale: {rubric.scale}")
         return

@@ -12,7 +12,7 @@ import typer
 from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files
-from groundjudge.cli.screen import Screen, report_errors
+from groundjudge.cli.screen import Screen
 from groundjudge.errors import CaseError
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.compare import measure_changes
@@ -93,70 +93,69 @@ def report(
 
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to show.
     """
-    with report_errors():
-        from groundjudge.report.collected import collect  # noqa: PLC0415
-        from groundjudge.report.page import disagreements_of  # noqa: PLC0415
-        from groundjudge.report.page import report as make_report  # noqa: PLC0415
+    from groundjudge.report.collected import collect  # noqa: PLC0415
+    from groundjudge.report.page import disagreements_of  # noqa: PLC0415
+    from groundjudge.report.page import report as make_report  # noqa: PLC0415
 
-        inputs = {
-            "the file of verdicts": verdicts,
-            "the file of cases": cases,
-            "the file of labels": labels,
-            "the file of thresholds": threshold,
-            "the file of a card": probe,
-            "--against": against,
-        }
-        check_files([("--out", out)], inputs.items())
-        check_page(out)
-        _check_options(cases, row_options, labels, label_options)
+    inputs = {
+        "the file of verdicts": verdicts,
+        "the file of cases": cases,
+        "the file of labels": labels,
+        "the file of thresholds": threshold,
+        "the file of a card": probe,
+        "--against": against,
+    }
+    check_files([("--out", out)], inputs.items())
+    check_page(out)
+    _check_options(cases, row_options, labels, label_options)
 
-        file = load_verdicts(verdicts)
-        rows: Iterable[FileRow] = ()
-        if cases:
-            rows = read_again(cases, partial(row_options.read, cases))
-        people: Labels | None = None
-        judged_rows: list[JudgedRows] = []
-        notes: list[str] = []
-        if labels:
-            people, judged_rows, notes = _join_labels(file, labels, label_options, row_options.encoding)
-        elif cases:
-            people, judged_rows, notes = _join_labels_of_cases(file, cases, rows, label_options)
-        earlier: LatestVerdicts | None = None
-        verdict_sets = [file.verdicts]
-        if against:
-            earlier = load_verdicts(against).verdicts
-            verdict_sets.append(earlier)
-        thresholds, threshold_notes = thresholds_for(threshold, *verdict_sets)
+    file = load_verdicts(verdicts)
+    rows: Iterable[FileRow] = ()
+    if cases:
+        rows = read_again(cases, partial(row_options.read, cases))
+    people: Labels | None = None
+    judged_rows: list[JudgedRows] = []
+    notes: list[str] = []
+    if labels:
+        people, judged_rows, notes = _join_labels(file, labels, label_options, row_options.encoding)
+    elif cases:
+        people, judged_rows, notes = _join_labels_of_cases(file, cases, rows, label_options)
+    earlier: LatestVerdicts | None = None
+    verdict_sets = [file.verdicts]
+    if against:
+        earlier = load_verdicts(against).verdicts
+        verdict_sets.append(earlier)
+    thresholds, threshold_notes = thresholds_for(threshold, *verdict_sets)
 
-        label_threshold = label_options.label_threshold
-        agreements, agreement_notes = _measure_agreements(judged_rows, thresholds, label_threshold)
-        notes += threshold_notes + agreement_notes
-        changes: list[ModelChange] = []
-        if earlier is not None:
-            changes = measure_changes(
-                earlier, file.verdicts, people, thresholds, label_threshold, most_flips=MAX_FLIPS
-            )
-
-        collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds)
-        n_verdicts, n_shown = len(file.verdicts), len(collected.shown_verdicts)
-        if n_shown < n_verdicts:
-            shown = f"{n_shown:,} of {n_verdicts:,} verdicts, the first {most_rows:,} of each kind"
-            notes.append(f"the table has {shown} (--most-rows); all figures are over all verdicts")
-        shown_cases: list[Case] = []
-        if cases:
-            shown_cases, case_notes = _read_cases(cases, rows, collected.shown_verdicts)
-            notes += case_notes
-        html = make_report(
-            collected,
-            title=Path(verdicts).name,
-            cases=shown_cases,
-            labels=people,
-            agreements=agreements,
-            rate=_estimate_rate(file.verdicts, people, label_options),
-            probe=read_card(probe) if probe else None,
-            changes=changes,
+    label_threshold = label_options.label_threshold
+    agreements, agreement_notes = _measure_agreements(judged_rows, thresholds, label_threshold)
+    notes += threshold_notes + agreement_notes
+    changes: list[ModelChange] = []
+    if earlier is not None:
+        changes = measure_changes(
+            earlier, file.verdicts, people, thresholds, label_threshold, most_flips=MAX_FLIPS
         )
-        n_bytes = write_page(out, html)
+
+    collected = collect(file.verdicts, disagreements_of(agreements), most_rows, thresholds)
+    n_verdicts, n_shown = len(file.verdicts), len(collected.shown_verdicts)
+    if n_shown < n_verdicts:
+        shown = f"{n_shown:,} of {n_verdicts:,} verdicts, the first {most_rows:,} of each kind"
+        notes.append(f"the table has {shown} (--most-rows); all figures are over all verdicts")
+    shown_cases: list[Case] = []
+    if cases:
+        shown_cases, case_notes = _read_cases(cases, rows, collected.shown_verdicts)
+        notes += case_notes
+    html = make_report(
+        collected,
+        title=Path(verdicts).name,
+        cases=shown_cases,
+        labels=people,
+        agreements=agreements,
+        rate=_estimate_rate(file.verdicts, people, label_options),
+        probe=read_card(probe) if probe else None,
+        changes=changes,
+    )
+    n_bytes = write_page(out, html)
     screen = Screen()
     screen.text(f"{out}: {n_shown} verdicts, {len(shown_cases)} cases, {n_bytes / 1e6:.1f} MB")
     exit_after(screen, notes, file)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.screen import Screen, as_text, outcome_text, report_errors
+from groundjudge.cli.screen import Screen, as_text, outcome_text
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import (
     bounds_text,
@@ -69,22 +69,21 @@ def agree(
 
     Exit status: 0; 1 if a line could not be read; 2 if nothing could be measured.
     """
-    with report_errors():
-        from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
+    from groundjudge.lab.agreement import measure_agreement  # noqa: PLC0415
 
-        label_options = labelled.label_options
-        file, judged = load_labelled(verdicts, labelled)
-        thresholds, warnings = thresholds_for(threshold, file.verdicts)
-        warnings += label_notes(label_options.group, judged[0].labels, file.verdicts)
-        agreements: list[Agreement] = []
-        for rows in judged:
-            agreement = measure_agreement(
-                rows,
-                threshold=thresholds,
-                label_threshold=label_options.label_threshold,
-                worst=worst,
-            )
-            agreements.append(agreement)
+    label_options = labelled.label_options
+    file, judged = load_labelled(verdicts, labelled)
+    thresholds, warnings = thresholds_for(threshold, file.verdicts)
+    warnings += label_notes(label_options.group, judged[0].labels, file.verdicts)
+    agreements: list[Agreement] = []
+    for rows in judged:
+        agreement = measure_agreement(
+            rows,
+            threshold=thresholds,
+            label_threshold=label_options.label_threshold,
+            worst=worst,
+        )
+        agreements.append(agreement)
     screen = Screen()
     _show_table(screen, agreements)
     screen.text(*MEANINGS)

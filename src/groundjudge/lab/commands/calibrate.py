@@ -11,7 +11,7 @@ import typer
 
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files, hold_file
-from groundjudge.cli.screen import Screen, as_text, fail, report_errors
+from groundjudge.cli.screen import Screen, as_text, fail
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.cascade import CascadeOptions, calibrate_cascade_files
 from groundjudge.lab.commands.figures import (
@@ -109,7 +109,7 @@ def calibrate(
         calibrate_cascade_files(cascade, verdicts, labelled, cascade_options)
     for flag in options.flags_of(cascade_options):
         fail(f"{flag} applies to a cascade only: add --cascade CHEAP")
-    with report_errors(), ExitStack() as until_written:
+    with ExitStack() as until_written:
         from groundjudge.lab import calibration  # noqa: PLC0415
 
         check_files(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from groundjudge.cli.screen import Screen, fail, report_errors
+from groundjudge.cli.screen import Screen, fail
 from groundjudge.judging.cascade import By
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.commands.inputs import (
@@ -60,33 +60,32 @@ def calibrate_cascade_files(
         labelled: the labels, and the judges whose verdicts count: one name for both files, or one for each.
         cascade_options: the required accuracy, and what to compare with the bounds.
     """
-    label_options = labelled.label_options
-    with report_errors():
-        from groundjudge.lab.cascade import calibrate_cascade  # noqa: PLC0415
+    from groundjudge.lab.cascade import calibrate_cascade  # noqa: PLC0415
 
-        accuracy = cascade_options.accuracy
-        if accuracy is None:
-            fail("--cascade: add --accuracy, the required share of right verdicts, such as 0.9")
-        cheap, strong = load_both(cheap_verdicts, strong_verdicts, labelled.judge)
-        by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
-        rubric: Rubric | None = None
-        if by == "probability":
-            (judge,) = single_judge(cheap.verdicts, "the cheap judge").judges
-            rubric = load_rubric_of(judge, label_options.judge_file)
-            # The file was named for its probabilities: a judge that answers with numbers has no words.
-            if not rubric_vocabulary(rubric).scores:
-                label_options = replace(label_options, judge_file=None)
-        rows = labelled.file_options.read(labelled.labels)
-        people = load_labels(labelled.labels, label_options, rows)
-        calibration = calibrate_cascade(
-            cheap.verdicts,
-            strong.verdicts,
-            people,
-            accuracy=accuracy,
-            by=by,
-            rubric=rubric,
-            label_threshold=label_options.label_threshold,
-        )
+    label_options = labelled.label_options
+    accuracy = cascade_options.accuracy
+    if accuracy is None:
+        fail("--cascade: add --accuracy, the required share of right verdicts, such as 0.9")
+    cheap, strong = load_both(cheap_verdicts, strong_verdicts, labelled.judge)
+    by: By = "score" if cascade_options.until_by is None else cascade_options.until_by
+    rubric: Rubric | None = None
+    if by == "probability":
+        (judge,) = single_judge(cheap.verdicts, "the cheap judge").judges
+        rubric = load_rubric_of(judge, label_options.judge_file)
+        # The file was named for its probabilities: a judge that answers with numbers has no words.
+        if not rubric_vocabulary(rubric).scores:
+            label_options = replace(label_options, judge_file=None)
+    rows = labelled.file_options.read(labelled.labels)
+    people = load_labels(labelled.labels, label_options, rows)
+    calibration = calibrate_cascade(
+        cheap.verdicts,
+        strong.verdicts,
+        people,
+        accuracy=accuracy,
+        by=by,
+        rubric=rubric,
+        label_threshold=label_options.label_threshold,
+    )
     screen = Screen()
     _show(screen, calibration)
     notes = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.screen import Screen, as_text, fail, report_errors
+from groundjudge.cli.screen import Screen, as_text, fail
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import (
     bounds_text,
@@ -87,18 +87,17 @@ def compare(
 
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
-    with report_errors():
-        options.refuse_without(labels, "--labels", options.flags_of(label_options))
-        people: Labels | None = None
-        if labels:
-            people = load_labels(labels, label_options, file_options.read(labels))
-        first_file, second_file = load_both(first, second, judge)
-        both = (first_file.verdicts, second_file.verdicts)
-        thresholds, warnings = thresholds_for(threshold, *both)
-        warnings += label_notes(label_options.group, people, *both)
-        changes = measure_changes(*both, people, thresholds, label_options.label_threshold, most_flips=flips)
-        if not any(change.comparison.n for change in changes):
-            fail(f"no case has a score in both {first} and {second}: cases are matched by id")
+    options.refuse_without(labels, "--labels", options.flags_of(label_options))
+    people: Labels | None = None
+    if labels:
+        people = load_labels(labels, label_options, file_options.read(labels))
+    first_file, second_file = load_both(first, second, judge)
+    both = (first_file.verdicts, second_file.verdicts)
+    thresholds, warnings = thresholds_for(threshold, *both)
+    warnings += label_notes(label_options.group, people, *both)
+    changes = measure_changes(*both, people, thresholds, label_options.label_threshold, most_flips=flips)
+    if not any(change.comparison.n for change in changes):
+        fail(f"no case has a score in both {first} and {second}: cases are matched by id")
     screen = Screen()
     notes: list[str] = []
     for change in changes:

@@ -13,7 +13,7 @@ import typer
 from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_files, hold_file
-from groundjudge.cli.screen import INCOMPLETE, Screen, fail, report_errors
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.inputs import (
@@ -98,7 +98,7 @@ def label(
 
     Exit status: 0; 1 if a line could not be read, or LangSmith created no queue; 2 if nothing could be drawn.
     """
-    with report_errors(), ExitStack() as until_written:
+    with ExitStack() as until_written:
         page, sample_file, second_page = _file_names(out)
         pages = [page]
         if double:

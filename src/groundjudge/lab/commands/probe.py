@@ -18,7 +18,7 @@ from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.outputs import check_files, hold_file, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
-from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, counts_text, fail, report_errors
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, counts_text, fail
 from groundjudge.cli.selection import MODEL_HELP, JudgeSelection
 from groundjudge.files import replace_file
 from groundjudge.lab.commands.figures import with_interval
@@ -158,7 +158,7 @@ def probe(
 
     Exit status: 0; 1 if a limit is not met or the probe was stopped; 2 if nothing could be measured.
     """
-    with report_errors(), ExitStack() as until_written:
+    with ExitStack() as until_written:
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
         options.refuse_without(cases, "--cases", options.flags_of(row_options))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.cli import options
-from groundjudge.cli.screen import Screen, as_text, fail, report_errors
+from groundjudge.cli.screen import Screen, as_text, fail
 from groundjudge.lab.commands import options as measuring
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.commands.inputs import (
@@ -57,25 +57,24 @@ def rate(
 
     Exit status: 0; 1 if a line could not be read; 2 if there is no estimate.
     """
-    with report_errors():
-        from groundjudge.lab.rate import rate as estimate_rate  # noqa: PLC0415
+    from groundjudge.lab.rate import rate as estimate_rate  # noqa: PLC0415
 
-        sample = label_options.sample
-        _check_sources(labels, feedback, sample, judge, random=random)
-        file = load_verdicts(verdicts)
-        label_sample = read_sample(sample) if sample else None
-        if feedback and label_sample:
-            from groundjudge.adapters.langsmith_queue import queue_labels  # noqa: PLC0415  an extra
+    sample = label_options.sample
+    _check_sources(labels, feedback, sample, judge, random=random)
+    file = load_verdicts(verdicts)
+    label_sample = read_sample(sample) if sample else None
+    if feedback and label_sample:
+        from groundjudge.adapters.langsmith_queue import queue_labels  # noqa: PLC0415  an extra
 
-            people = queue_labels(label_sample, key=feedback)
-        else:
-            # The labels of several people are read as if they were in one file.
-            paths = labels or []
-            rows = chain.from_iterable(file_options.read(path) for path in paths)
-            people = load_labels(", ".join(paths), label_options, rows)
-        true_rate = estimate_rate(
-            file.verdicts, people, label_sample, judge=judge, label_threshold=label_options.label_threshold
-        )
+        people = queue_labels(label_sample, key=feedback)
+    else:
+        # The labels of several people are read as if they were in one file.
+        paths = labels or []
+        rows = chain.from_iterable(file_options.read(path) for path in paths)
+        people = load_labels(", ".join(paths), label_options, rows)
+    true_rate = estimate_rate(
+        file.verdicts, people, label_sample, judge=judge, label_threshold=label_options.label_threshold
+    )
     screen = Screen()
     _show_rate(screen, true_rate)
     notes = _rate_notes(true_rate)
