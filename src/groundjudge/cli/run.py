@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
@@ -73,22 +72,21 @@ def run(
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
-    with ExitStack() as until_written:
-        prices = options.prices_of(price)
-        # Verdicts go to a pipe or a file; on a terminal they would hide the table.
-        if out is None and not sys.stdout.isatty():
-            out = STDIO
-        lines = _lines_path(out, overwrite=output.overwrite)
-        check_files(
-            [("--out", out), ("--out", lines), ("--cache", cache)],
-            [("the file of cases", cases), *selection.prompt_files],
-        )
-        judges = selection.judges(cache=cache)
-        # A wrong path is reported before anything is opened to write.
-        check_cases(cases)
-        if out != lines:
-            # Whether the table may be replaced is decided by its lines.
-            until_written.enter_context(hold_file("--out", out, overwrite=True))
+    prices = options.prices_of(price)
+    # Verdicts go to a pipe or a file; on a terminal they would hide the table.
+    if out is None and not sys.stdout.isatty():
+        out = STDIO
+    lines = _lines_path(out, overwrite=output.overwrite)
+    check_files(
+        [("--out", out), ("--out", lines), ("--cache", cache)],
+        [("the file of cases", cases), *selection.prompt_files],
+    )
+    judges = selection.judges(cache=cache)
+    # A wrong path is reported before anything is opened to write.
+    check_cases(cases)
+    table = None if out == lines else out
+    # Whether the table may be replaced is decided by its lines.
+    with hold_file("--out", table, overwrite=True):
         rows = row_options.case_file(cases, judges, full)
         left_out: list[str] = []
         if not selection.judge:
@@ -99,19 +97,19 @@ def run(
         totals = judge_rows(
             judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
         )
-        if out and lines and out != lines:
+        if table and lines:
             from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
 
             readable = (verdict for verdict in read_verdicts(lines) if isinstance(verdict, Verdict))
-            write_parquet(readable, Path(out))
-        screen = Screen(to_stderr=out == STDIO)
-        show_run(screen, judges, rows, totals)
-        screen.text(*left_out)
-        screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
-        # A case that is named twice is printed once.
-        for case_id in dict.fromkeys(full or ()):
-            show_case(screen, case_id, totals.kept_verdicts.get(case_id, []), rows.sources(case_id))
-        exit_after_run(rows, totals, out, min_coverage)
+            write_parquet(readable, Path(table))
+    screen = Screen(to_stderr=out == STDIO)
+    show_run(screen, judges, rows, totals)
+    screen.text(*left_out)
+    screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
+    # A case that is named twice is printed once.
+    for case_id in dict.fromkeys(full or ()):
+        show_case(screen, case_id, totals.kept_verdicts.get(case_id, []), rows.sources(case_id))
+    exit_after_run(rows, totals, out, min_coverage)
 
 
 def _lines_path(out: str | None, *, overwrite: bool) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -109,13 +108,12 @@ def calibrate(
         calibrate_cascade_files(cascade, verdicts, labelled, cascade_options)
     for flag in options.flags_of(cascade_options):
         fail(f"{flag} applies to a cascade only: add --cascade CHEAP")
-    with ExitStack() as until_written:
-        from groundjudge.lab import calibration  # noqa: PLC0415
+    from groundjudge.lab import calibration  # noqa: PLC0415
 
-        check_files(
-            [("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labelled.labels)]
-        )
-        until_written.enter_context(hold_file("--out", out, overwrite=overwrite))
+    check_files(
+        [("--out", out)], [("the file of verdicts", verdicts), ("the file of labels", labelled.labels)]
+    )
+    with hold_file("--out", out, overwrite=overwrite):
         file, judged = load_labelled(verdicts, labelled)
         calibrations: list[Calibration] = []
         errors: list[LabelError] = []

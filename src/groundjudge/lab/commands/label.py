@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,17 +97,16 @@ def label(
 
     Exit status: 0; 1 if a line could not be read, or LangSmith created no queue; 2 if nothing could be drawn.
     """
-    with ExitStack() as until_written:
-        page, sample_file, second_page = _file_names(out)
-        pages = [page]
-        if double:
-            pages.append(second_page)
-        check_files(
-            [("--out", path) for path in (*pages, sample_file)],
-            [("the file of cases", cases), ("the file of verdicts", verdicts), ("--against", against)],
-        )
-        # Labels refer to the sample; the pages can be made again from it.
-        until_written.enter_context(hold_file("--out", sample_file, overwrite=overwrite))
+    page, sample_file, second_page = _file_names(out)
+    pages = [page]
+    if double:
+        pages.append(second_page)
+    check_files(
+        [("--out", path) for path in (*pages, sample_file)],
+        [("the file of cases", cases), ("the file of verdicts", verdicts), ("--against", against)],
+    )
+    # Labels refer to the sample; the pages can be made again from it.
+    with hold_file("--out", sample_file, overwrite=overwrite):
         if not overwrite:  # which replaces the pages of an earlier draw, from any version
             for path in pages:
                 check_page(path)

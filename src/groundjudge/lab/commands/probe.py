@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -158,27 +157,26 @@ def probe(
 
     Exit status: 0; 1 if a limit is not met or the probe was stopped; 2 if nothing could be measured.
     """
-    with ExitStack() as until_written:
-        if not judge:
-            fail("no judge given: add --judge NAME, a judge's name or a prompt file")
-        options.refuse_without(cases, "--cases", options.flags_of(row_options))
-        prices = options.prices_of(price)
-        rubric = load_rubric(judge)
-        rows = row_options.read(cases, [rubric]) if cases else None
-        plan = plan_of(rubric, rows, without or ())
-        to_judge = [trial.case for trial in plan.trials]
-        # Counting needs no model, so none has to be named.
-        if estimate:
-            show_estimates(estimate_judges(rubric, to_judge), prices)
-            return
-        selection = JudgeSelection(judge=[judge], model=[model] if model else None)
-        check_files(
-            [("--out", out), ("--card", card), ("--cache", cache)],
-            [("the file of cases", cases), *selection.prompt_files],
-        )
-        refuse_table(out)
-        # A card that must not be replaced is refused before any request is sent.
-        until_written.enter_context(hold_file("--card", card, overwrite=output.overwrite))
+    if not judge:
+        fail("no judge given: add --judge NAME, a judge's name or a prompt file")
+    options.refuse_without(cases, "--cases", options.flags_of(row_options))
+    prices = options.prices_of(price)
+    rubric = load_rubric(judge)
+    rows = row_options.read(cases, [rubric]) if cases else None
+    plan = plan_of(rubric, rows, without or ())
+    to_judge = [trial.case for trial in plan.trials]
+    # Counting needs no model, so none has to be named.
+    if estimate:
+        show_estimates(estimate_judges(rubric, to_judge), prices)
+        return
+    selection = JudgeSelection(judge=[judge], model=[model] if model else None)
+    check_files(
+        [("--out", out), ("--card", card), ("--cache", cache)],
+        [("the file of cases", cases), *selection.prompt_files],
+    )
+    refuse_table(out)
+    # A card that must not be replaced is refused before any request is sent.
+    with hold_file("--card", card, overwrite=output.overwrite):
         (loaded_judge,) = selection.judges(cache=cache)
         judged_by = partial(run_judge, ask_twice(loaded_judge), to_judge, **asdict(limits))
         # The figures are computed from all verdicts, including reused ones.
