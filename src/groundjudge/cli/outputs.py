@@ -31,8 +31,7 @@ def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tupl
     for description, path in inputs:
         if path is not None:
             uses[_identity(path, sys.stdin)] = description
-    # `run` names one file twice if its lines are the output itself.
-    for option, path in dict.fromkeys(outputs):
+    for option, path in outputs:
         if path is None:
             continue
         identity = _identity(path, sys.stdout)

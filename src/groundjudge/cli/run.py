@@ -77,14 +77,14 @@ def run(
     if out is None and not sys.stdout.isatty():
         out = STDIO
     lines = _lines_path(out, overwrite=output.overwrite)
+    table = None if out == lines else out
     check_files(
-        [("--out", out), ("--out", lines), ("--cache", cache)],
+        [("--out", table), ("--out", lines), ("--cache", cache)],
         [("the file of cases", cases), *selection.prompt_files],
     )
     judges = selection.judges(cache=cache)
     # A wrong path is reported before anything is opened to write.
     check_cases(cases)
-    table = None if out == lines else out
     # Whether the table may be replaced is decided by its lines.
     with hold_file("--out", table, overwrite=True):
         rows = row_options.case_file(cases, judges, full)
