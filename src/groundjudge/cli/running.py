@@ -285,10 +285,8 @@ def _error_lines(totals: RunTotals) -> list[str]:
 
 def _missing_input_lines(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> list[str]:
     """Say which inputs no row has, for each judge without a score, and which option may read them."""
-    idle_judges: list[str] = []
-    for summary in totals.tally.summaries():
-        if summary.n and not summary.n_ok:  # one score shows that the inputs were there
-            idle_judges.append(summary.judge)
+    # One score shows that the inputs were there.
+    idle_judges = {summary.judge for summary in totals.tally.summaries() if summary.n and not summary.n_ok}
     row = rows.first_row or {}
     lines: list[str] = []
     proposals: list[str] = []

@@ -129,11 +129,7 @@ class JudgeSelection:
     @property
     def prompt_files(self) -> list[tuple[str, str]]:
         """The judges that are prompt files, as inputs for `check_files`."""
-        files: list[tuple[str, str]] = []
-        for name in self.judge_names:
-            if name not in names():
-                files.append(("the prompt file of a judge", name))
-        return files
+        return [("the prompt file of a judge", name) for name in self.judge_names if name not in names()]
 
     def judges(
         self,
@@ -197,9 +193,7 @@ class JudgeSelection:
                 fail(f"-O {name} only applies to a cascade: add --cascade MODEL, the cheaper model")
         if len(self.model) > 1 and not self.panel:
             fail("several --model: add --panel to let them vote, or run the command once for each")
-        n_named = 0
-        if self.judge:
-            n_named = len(self.judge_names)
+        n_named = len(set(self.judge or ()))
         # All built-in judges would be one panel, and they answer on different scales.
         if self.panel and len(self.model) == 1 and n_named <= 1:
             fail(
