@@ -145,9 +145,10 @@ def _candidates(field: str, columns: Sequence[Column]) -> Sequence[Column]:
     if not columns_by_clue:
         return []
     clearest = min(columns_by_clue)
-    candidates: Sequence[Column] = columns_by_clue[clearest]
-    if clearest == NAMED or field != "context":  # passages may be anywhere
-        candidates = _nearest(candidates)
+    candidates = columns_by_clue[clearest]
+    if clearest == NAMED or field != "context":  # passages may be at any depth
+        depth = min(column.path.count(".") for column in candidates)
+        candidates = [column for column in candidates if column.path.count(".") == depth]
     if clearest == NAMED or field == "context":
         # Of equals the longest: a type may be next to a value.
         return [max(candidates, key=lambda column: len(str(column.value)))]
@@ -169,12 +170,6 @@ def _find_clue(field: str, column: Column) -> int | None:
     if field in ANY_COLUMN and not column.worded_fields and _says(field, column.value):
         return SPEAKING
     return None
-
-
-def _nearest(columns: Sequence[Column]) -> Sequence[Column]:
-    """Return the columns with the shortest paths."""
-    length = min(column.path.count(".") for column in columns)
-    return [column for column in columns if column.path.count(".") == length]
 
 
 def _may_hold(field: str, value: object) -> bool:
