@@ -114,6 +114,9 @@ def test_parameters_are_sent_with_each_request(
                 id="messages",
             ),
             pytest.param(
+                "-O parameters.2=x", "-O parameters must be a mapping with names", id="a number as a name"
+            ),
+            pytest.param(
                 "-O levels.[1]=poor",
                 "-O levels.[1]=poor: [1] is neither a name nor a number",
                 id="a list as a key",

@@ -31,7 +31,7 @@ from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, hold_file, open_out, refuse_table
 from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
-from groundjudge.cli.screen import INCOMPLETE, Screen, fail, note, report_errors, say
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail, note, say
 from groundjudge.cli.selection import JudgeSelection
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.files import is_nonempty_file, replace_file
@@ -130,33 +130,32 @@ def submit(
     You can kill the command at any point and run it again: it continues where it stopped, and no request is
     sent twice. Its progress is stored in the folder PATH.batch.
     """
-    with report_errors():
-        if out == STDIO:
-            fail("--out must be a file: `groundjudge batch collect` continues it")
-        judges, rows = _load_inputs(out, cases, selection, row_options)
-        if not can_read_again(cases):
-            fail(f"{cases}: a submitted run reads its cases several times: pass a file")
-        if all(isinstance(row, CaseError) for row in rows):  # before there is a folder or a batch
-            fail_without_rows(rows)
-        refused_names = _read_names(refusals, judges)
-        # The names are those of a plan, and of the limits in the state.
-        limits: dict[str, int] = {}
-        if max_requests:
-            limits["max_requests"] = max_requests
-        if max_tokens_per_batch:
-            limits["max_tokens_per_batch"] = max_tokens_per_batch
-        # The folder is made last, so that a refusal above leaves none behind.
-        with open_state(state_folder(out), is_new=True) as state:
-            run = make_submission(
-                state, selection, row_options, judges, rows, limits=limits, refusals=refused_names
-            )
-            if state.settings:
-                note(f"{state.folder} contains this run: continuing it")
-                state.write(run.settings, state.parts)
-            else:
-                _plan_new_run(run, out, resume=resume)
-            create_batches(run, listed_within, _show_part)
-            n_unsent = sum(part.step == "planned" for part in state.parts)
+    if out == STDIO:
+        fail("--out must be a file: `groundjudge batch collect` continues it")
+    judges, rows = _load_inputs(out, cases, selection, row_options)
+    if not can_read_again(cases):
+        fail(f"{cases}: a submitted run reads its cases several times: pass a file")
+    if all(isinstance(row, CaseError) for row in rows):  # before there is a folder or a batch
+        fail_without_rows(rows)
+    refused_names = _read_names(refusals, judges)
+    # The names are those of a plan, and of the limits in the state.
+    limits: dict[str, int] = {}
+    if max_requests:
+        limits["max_requests"] = max_requests
+    if max_tokens_per_batch:
+        limits["max_tokens_per_batch"] = max_tokens_per_batch
+    # The folder is made last, so that a refusal above leaves none behind.
+    with open_state(state_folder(out), is_new=True) as state:
+        run = make_submission(
+            state, selection, row_options, judges, rows, limits=limits, refusals=refused_names
+        )
+        if state.settings:
+            note(f"{state.folder} contains this run: continuing it")
+            state.write(run.settings, state.parts)
+        else:
+            _plan_new_run(run, out, resume=resume)
+        create_batches(run, listed_within, _show_part)
+        n_unsent = sum(part.step == "planned" for part in state.parts)
     more = ""
     if n_unsent:
         more = f", and sends {n_unsent:,} more batches, each after the previous one ends"
@@ -196,7 +195,7 @@ def status(out: SubmittedOut) -> None:
 
     Exit status: 0 if all batches have ended, 1 if not, 2 if nothing was submitted.
     """
-    with report_errors(), open_state(state_folder(out)) as state:
+    with open_state(state_folder(out)) as state:
         run = load_submission(state)
         for part in state.parts:
             if part.step == "created":
@@ -242,7 +241,7 @@ def collect(
 
     Exit status: 0; 1 if batches are running, or a row has an error; 2 if nothing was submitted.
     """
-    with report_errors(), open_state(state_folder(out)) as state:
+    with open_state(state_folder(out)) as state:
         prices = options.prices_of(price)
         run = load_submission(state)
         wait_between = every if wait else None
@@ -341,7 +340,7 @@ def cancel(out: SubmittedOut) -> None:
     Requests answered by then are paid for: `groundjudge batch collect` still turns them into verdicts, and
     `collect --finish online` requests the rest.
     """
-    with report_errors(), open_state(state_folder(out)) as state:
+    with open_state(state_folder(out)) as state:
         run = load_submission(state)
         for part in state.parts:
             if part.step == "created":
@@ -395,21 +394,20 @@ def write(
     `groundjudge batch read` turns the results into verdicts. To retry what failed or could not be read, write
     a second file with --answered results.jsonl.
     """
-    with report_errors():
-        result_files = result_paths or []
-        judges, rows = _load_inputs(out, cases, selection, row_options, result_files)
-        for judge_model in models_of(judges):
-            declare_refusals(judge_model, _read_names(refusals, judges) or ())
-        n_requests = 0
-        data_file = None if out == STDIO else out
-        with (
-            hold_file("--out", data_file, overwrite=overwrite),
-            replace_file(Path(data_file)) if data_file else nullcontext(sys.stdout.buffer) as file,
-        ):
-            for line in request_lines(judges, rows, answered=_result_lines(result_files), url=url):
-                file.write(json_line(line, file))
-                n_requests += 1
-            fail_without_rows(rows)  # which leaves the file as it was
+    result_files = result_paths or []
+    judges, rows = _load_inputs(out, cases, selection, row_options, result_files)
+    for judge_model in models_of(judges):
+        declare_refusals(judge_model, _read_names(refusals, judges) or ())
+    n_requests = 0
+    data_file = None if out == STDIO else out
+    with (
+        hold_file("--out", data_file, overwrite=overwrite),
+        replace_file(Path(data_file)) if data_file else nullcontext(sys.stdout.buffer) as file,
+    ):
+        for line in request_lines(judges, rows, answered=_result_lines(result_files), url=url):
+            file.write(json_line(line, file))
+            n_requests += 1
+        fail_without_rows(rows)  # which leaves the file as it was
     place = "stdout" if out == STDIO else out
     unreadable = ""
     if rows.n_unreadable:
@@ -454,15 +452,14 @@ def read(
 
     Exit status: as for `groundjudge run`.
     """
-    with report_errors():
-        prices = options.prices_of(price)
-        judges, rows = _load_inputs(out, cases, selection, row_options, results)
-        with closing(CollectedAnswers()) as answers:
-            answers.add(_result_lines(results))
-            judged_by = partial(_replay, answers, judges, rows)
-            totals = judge_rows(judged_by, judges, out, output, prices, count=rows.count)
-            _show_totals(Screen(to_stderr=out == STDIO), judges, rows, totals, answers, prices)
-        exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
+    prices = options.prices_of(price)
+    judges, rows = _load_inputs(out, cases, selection, row_options, results)
+    with closing(CollectedAnswers()) as answers:
+        answers.add(_result_lines(results))
+        judged_by = partial(_replay, answers, judges, rows)
+        totals = judge_rows(judged_by, judges, out, output, prices, count=rows.count)
+        _show_totals(Screen(to_stderr=out == STDIO), judges, rows, totals, answers, prices)
+    exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
 
 
 def _replay(

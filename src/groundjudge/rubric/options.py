@@ -52,6 +52,11 @@ def _is_levels(value: object) -> bool:
     return all(is_number(number) and isinstance(label, str) for number, label in value.items())
 
 
+def _has_names(value: object) -> bool:
+    """Whether a value is a mapping whose keys are names."""
+    return is_mapping(value) and all(isinstance(key, str) for key in value)
+
+
 def _is_number_list(value: object) -> bool:
     return is_list(value) and all(map(is_number, value))
 
@@ -92,7 +97,7 @@ class PromptOptions(TypedDict, total=False):
         Mapping[str, Any] | None,
         setting(
             "Sampling parameters, named as in the chat completions API; added to the file's.",
-            (is_mapping, "a mapping, as in {'temperature': 0}"),
+            (_has_names, "a mapping with names, as in {'temperature': 0}"),
         ),
     ]
     reply: Annotated[Format | None, setting("The reply format.", command_line="none")]
