@@ -14,19 +14,10 @@ from make_verdicts import PROMPT, joined, verdict
 from scripted_model import ScriptedModel
 
 from groundjudge import load
-from groundjudge.lab.agreement import sample_of
-from groundjudge.lab.calibration import (
-    Criterion,
-    calibrate,
-    fit_threshold,
-    lower_bound,
-    read_calibrations,
-    save_calibrations,
-    splits,
-    warnings_on,
-)
-from groundjudge.lab.figures import Bools, Floats, Sample, reaches
+from groundjudge.lab.calibration import calibrate, read_calibrations, save_calibrations, warnings_on
+from groundjudge.lab.figures import Bools, Floats, Sample, lower_bound, reaches, sample_of
 from groundjudge.lab.labels import JudgedRows, LabelError
+from groundjudge.lab.thresholds import Criterion, fit_threshold, split_rows
 
 CRITERIA: tuple[Criterion, ...] = ("balanced_accuracy", "accuracy", "f1", "kappa")
 
@@ -47,6 +38,11 @@ def separable_rows(*, is_reversed: bool = False) -> JudgedRows:
     labels = generator.random(200) < 0.4
     scores = np.where(labels, 0.3 + 0.7 * generator.random(200), 0.3 * generator.random(200))
     return rows_of(scores, labels != is_reversed)
+
+
+def sample_with(scores: Floats, positive: Bools, weights: Floats | None = None) -> Sample:
+    """Independent rows with these scores and labels."""
+    return Sample(scores, scores >= 0.5, np.arange(scores.size), positive, row_weights=weights)
 
 
 @pytest.mark.soak
@@ -92,7 +88,7 @@ def test_fitted_threshold_maximises_the_figure_on_its_own_rows(
         sample = Sample(scores, scores >= threshold, np.arange(len(rows)), positive)
         return float(np.nan_to_num(sample.values(Sample.agreement)[by], nan=-1.0))
 
-    threshold = fit_threshold(scores, positive, by)
+    threshold = fit_threshold(sample_with(scores, positive), by)
     assert 0 <= threshold <= 1
     best = max(figure_at(step / 20) for step in range(21))
     assert figure_at(threshold) == pytest.approx(best)
@@ -110,7 +106,8 @@ def test_fitted_threshold_maximises_the_figure_on_its_own_rows(
 def test_fitted_threshold_is_a_short_number_between_two_scores(
     scores: list[float], labels: list[int], threshold: float
 ) -> None:
-    assert fit_threshold(np.array(scores), np.array(labels, dtype=bool), "accuracy") == threshold
+    sample = sample_with(np.array(scores), np.array(labels, dtype=bool))
+    assert fit_threshold(sample, "accuracy") == threshold
 
 
 @given(st.lists(st.tuples(st.integers(0, 10), st.booleans(), st.integers(1, 3)), min_size=1))
@@ -118,9 +115,9 @@ def test_weighted_row_moves_the_fitted_threshold_like_repeated_rows(
     rows: list[tuple[int, bool, int]],
 ) -> None:
     scores, positive, times = (np.array(column) for column in zip(*rows, strict=True))
-    threshold = fit_threshold(scores / 10, positive, "accuracy", times)
-    repeated_scores = np.repeat(scores / 10, times)
-    assert threshold == fit_threshold(repeated_scores, np.repeat(positive, times), "accuracy")
+    threshold = fit_threshold(sample_with(scores / 10, positive, times), "accuracy")
+    repeated = sample_with(np.repeat(scores / 10, times), np.repeat(positive, times))
+    assert threshold == fit_threshold(repeated, "accuracy")
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -136,12 +133,11 @@ def test_splits_never_divide_a_group(folds: int | None) -> None:
     labels = [place % 2 for place in range(60)]
     rows = joined([place / 60 for place in range(60)], labels, [place // 4 for place in range(60)])
     sample = sample_of(rows)
-    assert sample.positive is not None
-    parts = list(splits(sample, sample.positive, "one", folds, seed=1))
+    parts = split_rows(sample, "one", folds, seed=1).parts
     assert len(parts) == (folds or 1)
-    for train, test in parts:
-        assert not set(sample.groups[train]) & set(sample.groups[test])
-        assert len(train) + len(test) == 60
+    for fit_rows, test_rows in parts:
+        assert not set(sample.groups[fit_rows]) & set(sample.groups[test_rows])
+        assert len(fit_rows) + len(test_rows) == 60
 
 
 def test_same_seed_gives_the_same_split_and_another_seed_another() -> None:
@@ -249,9 +245,10 @@ def test_threshold_for_a_precision_is_the_lowest_that_reaches_it(
     labels: list[int], at_least: float, expected: float
 ) -> None:
     scores = np.array([0.1, 0.3, 0.6, 0.9])
-    assert fit_threshold(scores, np.array(labels, dtype=bool), "precision", at_least=at_least) == expected
+    sample = sample_with(scores, np.array(labels, dtype=bool))
+    assert fit_threshold(sample, "precision", at_least) == expected
     with pytest.raises(LabelError, match=r"the highest is 0\.750"):
-        fit_threshold(scores, np.array([1, 1, 1, 0], dtype=bool), "precision", at_least=0.9)
+        fit_threshold(sample_with(scores, np.array([1, 1, 1, 0], dtype=bool)), "precision", 0.9)
 
 
 @given(st.integers(1, 60), st.integers(0, 60))

@@ -26,11 +26,11 @@ from groundjudge.lab.figures import (
     Floats,
     Sample,
     clear_differences,
-    few_rows_notice,
     percentile_figures,
     resample_pair,
 )
 from groundjudge.lab.labels import LabelError, Labels, LabelVocabulary, join
+from groundjudge.lab.notices import few_rows_notice
 
 special: Any = import_module("scipy.special")
 ndtr: Callable[[Any], Any] = special.ndtr

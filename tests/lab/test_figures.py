@@ -20,15 +20,14 @@ from groundjudge.lab.figures import (
     Sample,
     clear_differences,
     constant_guess,
-    few_rows_notice,
     figures_of,
     group_weight,
-    is_reversed,
     percentile_figures,
     resample_pair,
     weighted_kappa,
     weighted_mean,
 )
+from groundjudge.lab.notices import few_rows_notice, is_reversed
 from groundjudge.lab.proportions import wilson
 
 

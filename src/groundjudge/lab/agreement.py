@@ -22,6 +22,7 @@ from groundjudge.lab.figures import (
     Floats,
     Sample,
     passes_at,
+    sample_of,
     unlabelled_sample,
 )
 from groundjudge.lab.labels import (
@@ -32,6 +33,7 @@ from groundjudge.lab.labels import (
     vocabulary_of,
 )
 from groundjudge.lab.libraries import np
+from groundjudge.lab.notices import notices_on
 from groundjudge.lab.people import People, measure_people
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -44,15 +46,8 @@ RELIABILITY_BINS = 10
 # The scores of people's and of the judge's label in pseudo-rows (see `figures.add_pseudo_rows`).
 PSEUDO_LABELS: Floats = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
 
-REVERSED = "worse than guessing: are the labels reversed?"
-
-NOT_INDEPENDENT = "intervals may be too narrow: name the field that says which rows belong together (--group)"
-
 # Two steps of a curve with a smaller cross product lie on one line.
 MIN_TURN = 1e-9
-
-# Rows that share their context are worth a note above this share of the labelled rows.
-MANY_SAME_CONTEXT = 0.1
 
 # One threshold for all judges, or one per judge name; None: whether a row passed in its run counts.
 Thresholds: TypeAlias = float | Mapping[str, float] | None
@@ -161,7 +156,7 @@ class Agreement(Frozen):
         figures: the figures by name (see `figures.Sample.agreement`).
         bounds: each figure if the rows without a score were all wrong, and if all were right; None where it
             is undefined. Empty if `n_unscored` is 0.
-        notices: reasons to doubt the figures (see `notices_on`).
+        notices: reasons to doubt the figures (see `notices.notices_on`).
         undefined: the reason for each figure without a value, by name.
         worst: the disagreements, with the widest gap between score and label first.
         curves: the charts of a report.
@@ -283,38 +278,6 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     )
 
 
-def sample_of(
-    judged_rows: JudgedRows, *, threshold: float | None = None, label_threshold: float | None = None
-) -> Sample:
-    """Turn the labelled verdicts of a judge into columns; for the options see `AgreeOptions`.
-
-    Rows without a score come last.
-    """
-    if label_threshold is None:
-        label_threshold = judged_rows.default_label_threshold
-    rows = [*judged_rows.labelled_rows, *judged_rows.unscored_rows]
-    return sample_of_rows(rows, threshold, label_threshold)
-
-
-def sample_of_rows(
-    rows: Sequence[LabelledVerdict], threshold: float | None, label_threshold: float | None
-) -> Sample:
-    """Turn verdicts of a judge with their labels into columns.
-
-    Labels that are all 0 or 1 are not grades: 1 is positive unless there is a label threshold.
-    """
-    labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
-    is_graded = not np.isin(labels, (0, 1)).all()
-    if label_threshold is None and not is_graded:
-        label_threshold = 1.0
-    sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold)
-    return replace(
-        sample.weight_rows(rows),
-        positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
-        graded=labels if is_graded else None,
-    )
-
-
 def _people(
     judged_rows: JudgedRows, sample: Sample, threshold: float | None, label_threshold: float | None
 ) -> People | None:
@@ -323,29 +286,6 @@ def _people(
         return None
     passed = {row.case_id: passes_at(threshold, row.verdict) for row in judged_rows.labelled_rows}
     return measure_people(judged_rows.judge, judged_rows.labels, label_threshold, passed)
-
-
-def notices_on(
-    sample: Sample, sample_figures: Mapping[str, Figure], labels: Labels, *, scores_matter: bool = False
-) -> tuple[str, ...]:
-    """Give the reasons to doubt figures, as sentences.
-
-    Args:
-        sample: the rows that they are computed from.
-        sample_figures: the figures.
-        labels: all labels; their rows may share a context.
-        scores_matter: whether a threshold was fitted to the scores.
-    """
-    notices: list[str] = []
-    if figures.is_reversed(sample_figures):
-        notices.append(REVERSED)
-    few_rows = figures.few_rows_notice(sample, scores_matter=scores_matter)
-    if few_rows is not None:
-        notices.append(few_rows)
-    n_same = labels.n_same_context
-    if n_same > MANY_SAME_CONTEXT * len(labels.by_case):
-        notices.append(f"{n_same} labelled rows share their context with others: {NOT_INDEPENDENT}")
-    return tuple(notices)
 
 
 def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreement | None:

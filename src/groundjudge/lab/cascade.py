@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from groundjudge.judging.cascade import Bounds, By
 from groundjudge.judging.probability import passing_probability
-from groundjudge.lab.calibration import ONE_SIDED, lower_bound
+from groundjudge.lab.figures import ONE_SIDED, lower_bound
 from groundjudge.lab.labels import LabelError, Labels, find_grounded
 from groundjudge.lab.matched import single_judge
 from groundjudge.lab.proportions import Rate, rate_of, wilson

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from groundjudge.lab import figures
-from groundjudge.lab.agreement import notices_on, sample_of_rows
 from groundjudge.lab.figures import (
     RESAMPLES,
     Bootstrap,
@@ -16,11 +15,13 @@ from groundjudge.lab.figures import (
     Floats,
     Sample,
     SampleStatistics,
+    sample_of_rows,
     unlabelled_sample,
 )
 from groundjudge.lab.labels import LabelledVerdict, Labels, check_weights, labels_for
 from groundjudge.lab.libraries import np
 from groundjudge.lab.matched import MatchedCases, match_cases
+from groundjudge.lab.notices import few_rows_notice, notices_on
 from groundjudge.lab.proportions import mcnemar
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -47,7 +48,7 @@ class Comparison(Frozen):
             `figures.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
         clear: the names of the differences that are not 0, corrected for their number (see
-            `figures.clear_differences`); never those on too few rows (see `figures.few_rows_notice`).
+            `figures.clear_differences`); never those on too few rows (see `notices.few_rows_notice`).
         bounds: each difference if the cases without a score were the worst for the second judge (wrong for it
             and right for the first), and if they were the best. A case without a label is wrong if it does
             not pass. None where undefined. It omits the mean score, which only covers cases with a score.
@@ -58,7 +59,7 @@ class Comparison(Frozen):
         n_second_right: labelled cases on which only the second is right.
         p: the p of McNemar's test on these two numbers (mid-p); None without positive labels, and for groups
             of cases, because the test assumes independent cases.
-        notices: reasons to doubt the differences (see `agreement.notices_on`).
+        notices: reasons to doubt the differences (see `notices.notices_on`).
     """
 
     first: str
@@ -148,7 +149,7 @@ def compare_matched(
         first_draws, second_draws, changes = figures.resample_pair(first, second, statistics, bootstrap)
         values |= figures.pair_values(figures.values_of(first_draws), figures.values_of(second_draws))
         differences |= changes
-        if figures.few_rows_notice(first) is None:
+        if few_rows_notice(first) is None:
             differences_on_enough_rows |= changes
     bounds: dict[str, Bounds] = {}
     as_run: dict[str, Bounds] = {}

@@ -23,8 +23,8 @@ from math import isnan, nan
 from typing import Any, Literal, TypeAlias
 
 from groundjudge.lab.brief import BriefVerdict
-from groundjudge.lab.labels import LabelledVerdict
-from groundjudge.lab.libraries import NDArray, np
+from groundjudge.lab.labels import JudgedRows, LabelledVerdict
+from groundjudge.lab.libraries import NDArray, import_library, np
 from groundjudge.lab.proportions import wilson_interval
 from groundjudge.verdict import Finite, Frozen, deciding_score, passes
 
@@ -64,20 +64,14 @@ WILSON: Mapping[str, float] = {
     "weighted_kappa": -1.0,
 }
 
-# A guess's value for the figures that show whether scores and labels run in opposite directions.
-GUESS: Mapping[str, float] = {"roc_auc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
-
-# Intervals cover too rarely below these numbers of independent groups: overall; overall if scores matter,
-# for correlations and fitted thresholds; and in either class (simulated: tests/lab/test_coverage.py).
-FEW_GROUPS = 20
-FEW_WITH_SCORES = 50
-FEW_IN_CLASS = 10
-
 # A smaller variance, of scores or of ranks as shares, is rounding error: the values are constant.
 MIN_VARIANCE = 1e-12
 
 # A narrower interval is rounding error: nothing varies.
 MIN_WIDTH = 1e-9
+
+# The share of samples in which a bound may exceed the true share.
+ONE_SIDED = 0.05
 
 # How many bootstrap weights (8 bytes each) to keep in memory at once.
 MAX_WEIGHTS = 1_000_000
@@ -140,6 +134,16 @@ class Sample:
         return np.unique(self.groups).size
 
     @property
+    def class_sizes(self) -> dict[str, int]:
+        """How many groups have grounded rows, and how many have others, by name; empty without labels."""
+        if self.positive is None:
+            return {}
+        return {
+            "grounded": np.unique(self.groups[self.positive]).size,
+            "not grounded": np.unique(self.groups[~self.positive]).size,
+        }
+
+    @property
     def is_scored(self) -> Bools:
         """Which rows have a score; shape (rows,)."""
         return ~np.isnan(self.scores)
@@ -155,6 +159,10 @@ class Sample:
             strata=None if self.strata is None else self.strata[rows],
             row_weights=None if self.row_weights is None else self.row_weights[rows],
         )
+
+    def pass_at(self, threshold: float) -> Sample:
+        """Return the same rows, of which those pass whose score reaches a threshold."""
+        return replace(self, passed=reaches(self.scores, threshold))
 
     def weight_rows(self, rows: Iterable[LabelledVerdict]) -> Sample:
         """Return the same rows with the weights and strata with which they were drawn, if they were."""
@@ -246,6 +254,38 @@ class Sample:
 SampleStatistics: TypeAlias = Callable[[Sample, Floats], Mapping[str, Floats]]
 
 
+def sample_of(
+    judged_rows: JudgedRows, *, threshold: float | None = None, label_threshold: float | None = None
+) -> Sample:
+    """Turn the labelled verdicts of a judge into columns; for the options see `AgreeOptions`.
+
+    Rows without a score come last.
+    """
+    if label_threshold is None:
+        label_threshold = judged_rows.default_label_threshold
+    rows = [*judged_rows.labelled_rows, *judged_rows.unscored_rows]
+    return sample_of_rows(rows, threshold, label_threshold)
+
+
+def sample_of_rows(
+    rows: Sequence[LabelledVerdict], threshold: float | None, label_threshold: float | None
+) -> Sample:
+    """Turn verdicts of a judge with their labels into columns.
+
+    Labels that are all 0 or 1 are not grades: 1 is positive unless there is a label threshold.
+    """
+    labels: Floats = np.array([row.human_label.number for row in rows], dtype=np.float64)
+    is_graded = not np.isin(labels, (0, 1)).all()
+    if label_threshold is None and not is_graded:
+        label_threshold = 1.0
+    sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold)
+    return replace(
+        sample.weight_rows(rows),
+        positive=None if label_threshold is None else reaches(labels, label_threshold),
+        graded=labels if is_graded else None,
+    )
+
+
 def unlabelled_sample(
     verdicts: Sequence[BriefVerdict], groups: Sequence[str], threshold: float | None
 ) -> Sample:
@@ -316,15 +356,8 @@ class Bootstrap:
     seed: int = 0
 
     def draws(self, sample: Sample, statistics: SampleStatistics) -> Draws:
-        """Compute figures of a sample with its pseudo-rows, and resample them.
-
-        A single group is not resampled.
-        """
-        # The figures themselves use the rows alone: pseudo-rows weigh nothing.
-        weights = np.concatenate([sample.weights, np.zeros(sample.prior.size)])
-        batches = [statistics(sample, weights[None, :])]
-        for random_weights in self._random_weights(sample):
-            batches.append(statistics(sample, random_weights))
+        """Compute figures of a sample with its pseudo-rows, and resample them."""
+        batches = [statistics(sample, weights) for weights in self.weights(sample)]
         return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
 
     def figures(self, sample: Sample, statistics: SampleStatistics) -> dict[str, Figure]:
@@ -332,8 +365,13 @@ class Bootstrap:
         (sample,) = add_pseudo_rows(sample)
         return figures_of(self.draws(sample, statistics), sample.groups)
 
-    def _random_weights(self, sample: Sample) -> Iterator[Floats]:
-        """Yield the weights of rows and pseudo-rows, in batches of shape (resamples, rows + pseudo-rows)."""
+    def weights(self, sample: Sample) -> Iterator[Floats]:
+        """Yield the weights of rows and pseudo-rows, in batches of shape (copies, rows + pseudo-rows).
+
+        The first is the single copy in which each row has its own weight, and pseudo-rows weigh nothing. The
+        others are resamples; there are none of a single group.
+        """
+        yield np.concatenate([sample.weights, np.zeros(sample.prior.size)])[None, :]
         names, group_of_row = np.unique(sample.groups, return_inverse=True)
         prior = sample.prior
         n_groups = names.size
@@ -485,38 +523,6 @@ def values_of(draws: Draws) -> dict[str, float]:
 def pair_values(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, Bounds]:
     """Pair two values of each figure; None where one is undefined."""
     return {name: (none_if_nan(value), none_if_nan(second[name])) for name, value in first.items()}
-
-
-def is_reversed(figures: Mapping[str, Figure]) -> bool:
-    """Say whether a judge is clearly worse than guessing, as if the labels were reversed."""
-    for name, guess in GUESS.items():
-        high = figures.get(name, Figure()).high
-        if high is not None and high < guess:
-            return True
-    return False
-
-
-def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | None:
-    """Say that there are too few independent rows for the intervals; None if there are enough."""
-    if sample.n_groups == 1:
-        single = "group" if sample.groups.size > 1 else "row"
-        return f"no intervals: a single {single}"
-    least_groups = FEW_GROUPS
-    if scores_matter or sample.graded is not None:
-        least_groups = FEW_WITH_SCORES
-    if sample.n_groups < least_groups:
-        return f"only {sample.n_groups} independent rows or groups: intervals may be too narrow"
-    if sample.positive is None:
-        return None
-    classes = {"grounded": sample.positive, "not grounded": ~sample.positive}
-    # A class without rows needs no notice: the figures that need it are undefined.
-    counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
-    rarer_class = min(counts, key=lambda name: counts[name])
-    n_rarer = counts[rarer_class]
-    if n_rarer >= FEW_IN_CLASS:
-        return None
-    rows_or_groups = "row or group" if n_rarer == 1 else "rows or groups"
-    return f"only {n_rarer} independent {rows_or_groups} labelled {rarer_class}: intervals may be too narrow"
 
 
 def weighted_mean(weights: Floats, values: Floats | Bools) -> Floats:
@@ -720,3 +726,18 @@ def _percentiles(value: float, resampled: Floats) -> tuple[float, float]:
     ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     low, high = np.quantile(resampled, ends).tolist()
     return min(low, value), max(high, value)
+
+
+def lower_bound(events: float, n: float, error: float = ONE_SIDED) -> float:
+    """Compute the one-sided exact lower bound of a share, at 95% by default; 0 without observations.
+
+    This is Clopper and Pearson's bound (1934), as a quantile of the beta distribution.
+
+    Args:
+        events: how many observations are counted; need not be whole if observations are weighted.
+        n: the number of all observations.
+        error: the share of samples in which the bound may exceed the true share.
+    """
+    if not events:
+        return 0.0  # the beta distribution has no such quantile: SciPy gives NaN
+    return float(import_library("scipy.stats").beta.ppf(error, events, n - events + 1))

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from math import ceil
 from operator import itemgetter
 
-from groundjudge.lab.agreement import sample_of
 from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.calibration import Calibration, calibrate
 from groundjudge.lab.comparison import Comparison, compare_matched, label_cases
-from groundjudge.lab.figures import FEW_WITH_SCORES, RESAMPLES, Bootstrap, passes_at
+from groundjudge.lab.figures import RESAMPLES, Bootstrap, passes_at, sample_of
 from groundjudge.lab.labels import LabelError, Labels, join_judge
 from groundjudge.lab.matched import MatchedCases, match_cases
+from groundjudge.lab.notices import FEW_WITH_SCORES
 from groundjudge.lab.proportions import Rate, Z, mcnemar, wilson
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
@@ -230,13 +230,10 @@ def _refit(
     with_label = [verdict for verdict in matched.sides[1] if verdict.case_id in labels.by_case]
     judged_rows = join_judge(matched.judges[1], with_label, labels)
     sample = sample_of(judged_rows, label_threshold=label_threshold).count_unscored(None)
-    folds = FOLDS
-    if sample.positive is not None:
-        n_rarer = min(sample.select(sample.positive).n_groups, sample.select(~sample.positive).n_groups)
-        folds = max(2, min(FOLDS, n_rarer))
+    n_rarer = min(sample.class_sizes.values(), default=FOLDS)
     return calibrate(
         judged_rows,
-        folds=folds,
+        folds=max(2, min(FOLDS, n_rarer)),
         threshold=threshold,
         label_threshold=label_threshold,
         resamples=bootstrap.resamples,

@@ -73,7 +73,10 @@ def test_compare_says_where_the_threshold_belongs(command: Invoke) -> None:
     assert "right only with the first: 10, only with the second: 0" in output
     write_rows("one.jsonl", [{"id": "1", "label": 1}])
     output = command("compare", "old.jsonl", "new.jsonl", "--labels", "one.jsonl").stdout
-    assert "no threshold was fitted: groundedness: 2 parts need 2 or more independent negative rows" in output
+    assert (
+        "no threshold was fitted: groundedness: 2 parts need 2 or more independent rows labelled not grounded"
+        in output
+    )
 
 
 def test_flips_are_drawn_and_the_page_is_blind(command: Invoke) -> None:

@@ -100,7 +100,7 @@ BINARY = [verdict(str(place), float(place % 3 > 0)) for place in range(40)]
         pytest.param(
             [*NOISE, verdict("0", 1.0, judge="two")],
             CALIBRATE,
-            "two: 2 parts need 2 or more independent positive rows",
+            "two: 2 parts need 2 or more independent rows labelled grounded",
             id="a judge with one row",
         ),
         pytest.param(
@@ -470,7 +470,7 @@ MESSAGES = {
     f"{AGREE} --threshold 1.5": "--threshold must be a score, 0..1, not 1.5",
     f"{AGREE} --threshold l.jsonl": "not a file of thresholds",
     f"{CALIBRATE} --judge two": "v.jsonl has no verdict by the judge 'two': choose --judge from one",
-    "calibrate v.jsonl --labels few.jsonl": "2 or more independent positive rows, not 1",
+    "calibrate v.jsonl --labels few.jsonl": "2 or more independent rows labelled grounded, not 1",
     f"{CALIBRATE} --by precision": "groundjudge: precision needs --at-least, a number from 0 to 1\n",
     f"{CALIBRATE} --by f1 --at-least 0.9": "groundjudge: --at-least applies to precision only: omit it\n",
     "compare v.jsonl two.jsonl --judge one": "two.jsonl has no verdict by the judge 'one'",

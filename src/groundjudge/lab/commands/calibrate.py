@@ -24,7 +24,8 @@ from groundjudge.lab.commands.inputs import exit_after, label_notes, load_labell
 from groundjudge.lab.labels import LabelError
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command runs
-    from groundjudge.lab.calibration import Calibration, Criterion
+    from groundjudge.lab.calibration import Calibration
+    from groundjudge.lab.thresholds import Criterion
 
 Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa", "precision"]
 """A `Criterion`, as the command line spells it."""
