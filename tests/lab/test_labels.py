@@ -507,6 +507,58 @@ def test_the_label_that_most_people_gave_counts(labels_of_people: list[Any], exp
     assert labels.reviewed_ids == {"a", "b"}
 
 
+@pytest.mark.parametrize(
+    ("labels_of_people", "message"),
+    [
+        pytest.param([1, 0], r"such as 'a' \(1, 0\)", id="as many for as against"),
+        pytest.param([None, 1, None], r"such as 'a' \(1\)", id="most could not tell"),
+    ],
+)
+def test_file_in_which_people_agree_on_no_case_is_refused(labels_of_people: list[Any], message: str) -> None:
+    rows = [row | {"annotator": f"p{place}"} for place, row in enumerate(rows_of(*labels_of_people))]
+    with pytest.raises(LabelError, match=f"label_conflict: .*{message}"):
+        read_labels("l.jsonl", rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "by_case", "annotators"),
+    [
+        pytest.param(rows_of(None, 1, ""), {"a": 1}, {}, id="rows of nobody without a label"),
+        pytest.param(
+            [row | {"metadata": {"annotator": f"p{place}"}} for place, row in enumerate(rows_of(1, 0, 0))],
+            {"a": 0},
+            {"p0": {"a": 1}, "p1": {"a": 0}, "p2": {"a": 0}},
+            id="people in the metadata",
+        ),
+    ],
+)
+def test_rows_on_one_case_are_one_label_of_each_person(
+    rows: list[Any], by_case: Mapping[str, Any], annotators: Mapping[str, Any]
+) -> None:
+    labels = read_labels("l.jsonl", rows=rows)
+    assert (labels.by_case, labels.annotators) == (by_case, annotators)
+
+
+def test_row_of_a_person_who_could_not_tell_conflicts_with_a_label_of_the_same_person() -> None:
+    with pytest.raises(LabelError, match="label_conflict"):
+        read_labels("l.jsonl", rows=[row | {"annotator": "p"} for row in rows_of(1, None)])
+
+
+@pytest.mark.parametrize(
+    ("cases", "n_same_context"),
+    [
+        pytest.param([("a", "x"), ("b", "x"), ("c", "y")], 2, id="two cases"),
+        pytest.param([("a", "x"), ("a", "x"), ("b", "y")], 0, id="two people's rows on one case"),
+        pytest.param([("a", "x"), ("a", "x"), ("b", "x")], 2, id="two rows on one of two cases"),
+    ],
+)
+def test_cases_that_share_a_context_are_counted(cases: list[tuple[str, str]], n_same_context: int) -> None:
+    rows: list[dict[str, Any]] = []
+    for place, (case_id, context) in enumerate(cases):
+        rows.append({"id": case_id, "label": 1, "annotator": place, "context": context})
+    assert read_labels("l.jsonl", rows=rows).n_same_context == n_same_context
+
+
 def test_raw_numbers_among_words_are_refused() -> None:
     labels = Labels({"a": 1, "b": "grounded"})
     with pytest.raises(LabelError, match=r"'1'.*not a label of groundedness"):

@@ -122,7 +122,7 @@ class Labels:
             not independent; a case without an entry is its own group.
         vocabulary: what labels in words mean; None: what they mean in the prompt file of the built-in judge
             that they are compared with (see `rubric_vocabulary`).
-        n_same_context: the number of labelled rows that share a context with another; 0 if there are groups.
+        n_same_context: the number of labelled cases that share a context with another; 0 if there are groups.
         n_without_id: the number of labelled rows without an id, which count for the case at that position.
         samples: the draw that each case was labelled for, by case, even if people could not tell.
         annotators: what each person said, by case; empty if labels do not say who gave them.
@@ -240,8 +240,8 @@ def read_labels(
 ) -> Labels:
     """Read labels from a file whose rows have an `id` and a label; it can be the file of cases.
 
-    Several people may label a case if each row names the person in `annotator`: the most frequent label
-    counts, and none if two are equally frequent.
+    Several people may label a case if each row, or its `metadata`, names the person in `annotator`: the most
+    frequent label counts, and none if two are equally frequent.
 
     Args:
         path: JSON Lines, or a .csv, .tsv, .json or .parquet file.
@@ -252,27 +252,34 @@ def read_labels(
     Raises:
         OSError: the file cannot be opened or read.
         LabelError: `no_labels` if no row has the field `key`, or the field `group` if one is passed;
-            `label_conflict` if a case has two labels by one person, or by no named person;
+            `label_conflict` if a case has two labels by one person, or by no named person, or if no case has
+            a most frequent label;
             `unreadable_label` for an unreadable row. The message names all such rows, up to ten.
     """
     labels_by_annotator: dict[str, dict[str, Any]] = {}
     samples: dict[str, str] = {}
     groups: dict[str, str] = {}
     contents: dict[str, str] = {}
-    context_counts: Counter[int] = Counter()
+    cases_by_context: dict[int, set[str]] = {}
     n_without_id = 0
     faults: list[LabelError] = []
-    file_rows = CaseFile(path).rows() if rows is None else rows
-    for number, row in enumerate(file_rows, 1):
+    fields = [("sample", samples)]
+    if group is not None:
+        fields.append((group, groups))
+    if rows is None:
+        rows = CaseFile(path).rows()
+    for number, row in enumerate(rows, 1):
         if isinstance(row, CaseError):
             faults.append(LabelError("unreadable_label", row.message, str(path)))
             continue
         case_id = id_of(row, number)
-        person = row.get("annotator")
-        annotator = "" if _is_no_label(person) else str(person)
-        label = value_in(row, key)
-        if _is_no_label(label):
-            label = None
+        for name, texts in fields:
+            value = value_in(row, name)
+            if value is not None:
+                texts[case_id] = str(value)
+        annotator, label = _read_label(row, key)
+        if label is None and annotator == "":
+            continue  # a row with neither a label nor a person says nothing
         # A case may appear in several rows if all of them have the same label.
         labels_of_person = labels_by_annotator.setdefault(annotator, {})
         first_label = labels_of_person.setdefault(case_id, label)
@@ -281,42 +288,69 @@ def read_labels(
             faults.append(LabelError("label_conflict", message, case_id))
             continue
         if label is not None:
-            context_counts.update(_context_hashes(row))
+            n_without_id += id_in(row) is None
             content = _content_hash(row, number)
             if content:
                 contents[case_id] = content
-            if id_in(row) is None:
-                n_without_id += 1
-        sample = value_in(row, "sample")
-        if sample is not None:
-            samples[case_id] = str(sample)
-        group_name = value_in(row, group) if group else None
-        if group_name is not None:
-            groups[case_id] = str(group_name)
+            for context_hash in _context_hashes(row):
+                cases_by_context.setdefault(context_hash, set()).add(case_id)
     _raise_faults(faults, f"{path}: ")
-    by_case = _majority_labels(labels_by_annotator)
+    labels_by_case = _labels_by_case(labels_by_annotator)
+    by_case = _majority_labels(labels_by_case)
     if not (by_case or samples):
-        raise LabelError(
-            "no_labels", f"{path}: no row has a {key!r} field: name the label's field (--label)", str(path)
-        )
+        _refuse_no_labels(path, key, labels_by_case)
     if group and not groups:
         raise LabelError(
             "no_labels", f"{path}: no row has a {group!r} field: name the group's field (--group)", str(path)
         )
     # If the caller names groups, a shared context does not mean that a group is missing.
-    n_same_context = 0
-    if not group:
-        n_same_context = sum(count for count in context_counts.values() if count > 1)
+    if group:
+        cases_by_context.clear()
     # Labels without a person show nothing about how well people agree.
     labels_by_annotator.pop("", None)
     return Labels(
         by_case,
         groups,
-        n_same_context=n_same_context,
+        n_same_context=_count_shared(cases_by_context.values()),
         n_without_id=n_without_id,
         samples=samples,
         annotators=labels_by_annotator,
         contents=contents,
+    )
+
+
+def _read_label(row: Mapping[str, Any], key: str) -> tuple[str, Any]:
+    """Read who labelled a row, "" for nobody in particular, and the label, None for no label."""
+    annotator = value_in(row, "annotator")
+    if _is_no_label(annotator):
+        annotator = ""
+    label = value_in(row, key)
+    if _is_no_label(label):
+        label = None
+    return str(annotator), label
+
+
+def _count_shared(cases_of_contexts: Iterable[set[str]]) -> int:
+    """Count the cases that share a context with another case."""
+    sharing: set[str] = set()
+    for case_ids in cases_of_contexts:
+        if len(case_ids) > 1:
+            sharing |= case_ids
+    return len(sharing)
+
+
+def _refuse_no_labels(path: str | Path, key: str, labels_by_case: Mapping[str, Sequence[Any]]) -> NoReturn:
+    """Raise an error that says why no case has a label."""
+    for case_id, labels in labels_by_case.items():
+        names = [repr(label) for label in labels if label is not None]
+        if names:
+            message = (
+                f"{path}: no case has a label that most of its annotators gave, such as {case_id!r} "
+                f"({', '.join(names)}): let another person label it"
+            )
+            raise LabelError("label_conflict", message, case_id)
+    raise LabelError(
+        "no_labels", f"{path}: no row has a {key!r} field: name the label's field (--label)", str(path)
     )
 
 
@@ -361,20 +395,23 @@ def _context_hashes(row: Mapping[str, Any]) -> list[int]:
     return hashes
 
 
-def _majority_labels(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+def _labels_by_case(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Sequence[Any]]:
+    """Collect the labels that people gave each case; None from a person who could not tell."""
+    labels_by_case: dict[str, list[Any]] = {}
+    for labels_of_person in labels_by_annotator.values():
+        for case_id, label in labels_of_person.items():
+            labels_by_case.setdefault(case_id, []).append(label)
+    return labels_by_case
+
+
+def _majority_labels(labels_by_case: Mapping[str, Sequence[Any]]) -> Mapping[str, Any]:
     """Find the most frequent label of each case, omitting cases where two are equally frequent.
 
-    People who could not tell vote for that; rows with neither a label nor a person don't vote.
+    People who could not tell vote for that.
     """
     majority_labels: dict[str, Any] = {}
-    labels_by_case: dict[str, list[Any]] = {}
-    for annotator, labels_of_person in labels_by_annotator.items():
-        for case_id, label in labels_of_person.items():
-            if annotator or label is not None:
-                labels_by_case.setdefault(case_id, []).append(label)
     for case_id, labels in labels_by_case.items():
-        counts = Counter(_comparable(label) for label in labels)
-        most_common = counts.most_common(2)
+        most_common = Counter(map(_comparable, labels)).most_common(2)
         winner, n_winner = most_common[0]
         is_tie = len(most_common) > 1 and most_common[1][1] == n_winner
         if winner is None or is_tie:
