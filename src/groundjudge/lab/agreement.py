@@ -23,7 +23,7 @@ from groundjudge.lab.figures import (
     Sample,
     passes_at,
     sample_of,
-    unlabelled_sample,
+    sample_of_rows,
 )
 from groundjudge.lab.labels import (
     JudgedRows,
@@ -327,9 +327,9 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
         )
         return {"same": same, "weighted_kappa": kappa}
 
-    sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], None)
+    sample = sample_of_rows(rows, None, None)
     prior = np.full(len(PSEUDO_LABELS), figures.group_weight(sample.groups))
-    draws = bootstrap.draws(replace(sample.weight_rows(rows), prior=prior), statistics)
+    draws = bootstrap.draws(replace(sample, prior=prior), statistics)
     label_figures = figures.figures_of(draws, sample.groups)
     return LabelAgreement(
         labels=tuple(labels),

@@ -15,7 +15,7 @@ adds rows in which every kind of mistake occurs, and `Bootstrap` gives all of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -154,23 +154,15 @@ class Sample:
             scores=self.scores[rows],
             passed=self.passed[rows],
             groups=self.groups[rows],
-            positive=None if self.positive is None else self.positive[rows],
-            graded=None if self.graded is None else self.graded[rows],
-            strata=None if self.strata is None else self.strata[rows],
-            row_weights=None if self.row_weights is None else self.row_weights[rows],
+            positive=_select(self.positive, rows),
+            graded=_select(self.graded, rows),
+            strata=_select(self.strata, rows),
+            row_weights=_select(self.row_weights, rows),
         )
 
     def pass_at(self, threshold: float) -> Sample:
         """Return the same rows, of which those pass whose score reaches a threshold."""
         return replace(self, passed=reaches(self.scores, threshold))
-
-    def weight_rows(self, rows: Iterable[LabelledVerdict]) -> Sample:
-        """Return the same rows with the weights and strata with which they were drawn, if they were."""
-        drawn_rows = [row.drawn_row for row in rows if row.drawn_row]
-        if not drawn_rows:
-            return self
-        weights = np.array([drawn_row.weight for drawn_row in drawn_rows], dtype=np.float64)
-        return replace(self, row_weights=weights, strata=np.array([row.stratum for row in drawn_rows]))
 
     def reweight(self, random_weights: Floats) -> Floats:
         """Scale random weights so that each stratum keeps its share; shape (copies, rows)."""
@@ -250,6 +242,13 @@ class Sample:
         return values_of(statistics(self, self.weights[None, :]))
 
 
+def _select(column: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any] | None:
+    """Select rows of a column, if there is one."""
+    if column is None:
+        return None
+    return np.asarray(column[rows])
+
+
 # Computes the figures of a sample; see `Statistics`.
 SampleStatistics: TypeAlias = Callable[[Sample, Floats], Mapping[str, Floats]]
 
@@ -279,11 +278,15 @@ def sample_of_rows(
     if label_threshold is None and not is_graded:
         label_threshold = 1.0
     sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold)
-    return replace(
-        sample.weight_rows(rows),
-        positive=None if label_threshold is None else reaches(labels, label_threshold),
-        graded=labels if is_graded else None,
-    )
+    if is_graded:
+        sample = replace(sample, graded=labels)
+    if label_threshold is not None:
+        sample = replace(sample, positive=reaches(labels, label_threshold))
+    drawn_rows = [row.drawn_row for row in rows if row.drawn_row]
+    if drawn_rows:
+        strata, weights = zip(*drawn_rows, strict=True)
+        sample = replace(sample, strata=np.array(strata), row_weights=np.array(weights, dtype=np.float64))
+    return sample
 
 
 def unlabelled_sample(

@@ -151,6 +151,12 @@ class Labels:
         """Return the group of a case, which may be its own."""
         return self.groups.get(case_id or "", f"case {case_id}")
 
+    def weight_of(self, case_id: str) -> float:
+        """Return how many rows a labelled case represents: 1 unless it was drawn."""
+        if not self.drawn_rows:
+            return 1.0
+        return self.drawn_rows[case_id].weight
+
 
 @dataclass(frozen=True)
 class HumanLabel:
@@ -589,8 +595,8 @@ def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary)
     raise LabelError("unreadable_label", message + "--judge-file", next(iter(counts)))
 
 
-def find_grounded(judge: str, labels: Labels, threshold: float | None = None) -> dict[str, bool | None]:
-    """Say whether people call each case grounded, by id; None for a case without a label.
+def find_grounded(judge: str, labels: Labels, threshold: float | None = None) -> dict[str, bool]:
+    """Say whether people call each case with a label grounded, by id.
 
     A label that means "not applicable" counts as grounded, because such verdicts pass.
 
@@ -606,14 +612,12 @@ def find_grounded(judge: str, labels: Labels, threshold: float | None = None) ->
     if judge_labels.threshold is None:
         message = "the labels are grades: pass `label_threshold`, the lowest grade that means grounded"
         raise LabelError("bad_option", message, "label_threshold")
-    grounded: dict[str, bool | None] = {}
+    grounded: dict[str, bool] = {}
     for case_id, label in judge_labels.by_case.items():
-        if label == NO_LABEL:
-            grounded[case_id] = None
-        elif label.number is None:
-            grounded[case_id] = True
-        else:
+        if label.number is not None:
             grounded[case_id] = passes(label.number, judge_labels.threshold)
+        elif label != NO_LABEL:
+            grounded[case_id] = True
     return grounded
 
 

@@ -158,15 +158,20 @@ def measure_change(  # noqa: PLR0913  each option changes the figures
             grounded=grounded.get(case_id),
         )
         listed_flips.append(flip)
+    share = 0.0
+    if n:
+        share = n_flips / n
+    p: float | None = None
     # The test assumes independent cases.
-    has_groups = comparison.n_groups < comparison.n
+    if comparison.n_groups == n:
+        p = mcnemar(n_lost, n_gained, n)
     return ModelChange(
         comparison=comparison,
         n=n,
         n_lost=n_lost,
         n_gained=n_gained,
-        share=wilson(n_flips / n, n) if n else Rate(n=0),
-        p=None if has_groups else mcnemar(n_lost, n_gained, n),
+        share=wilson(share, n),
+        p=p,
         flips=tuple(listed_flips),
         labels_needed=_labels_needed(n_flips, n),
         refit=refit,
@@ -180,7 +185,9 @@ def _labels_needed(n_flips: int, n: int) -> int:
     Only flips make the accuracy of two judges differ. So with m labelled flips, the interval of the
     difference has a half-width of at most 1.96 times the share of flips, divided by the square root of m.
     """
-    share = n_flips / n if n else 0.0
+    if n == 0:
+        return 0
+    share = n_flips / n
     flips_needed = min(n_flips, ceil((Z * share / HALF_WIDTH) ** 2))
     # Half of a sample is drawn by size. A further quarter is flips: two of the four strata sharing the rest.
     share_in_sample = share / 2 + 1 / 4

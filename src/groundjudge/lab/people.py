@@ -45,49 +45,47 @@ def measure_people(
         label_threshold: the lowest label that means grounded; None: as for `agree`.
         passed: whether each case passed the judge; None for an error.
     """
-    all_opinions: dict[str, list[bool]] = {}
+    opinions_on_case: dict[str, list[bool]] = {}
     for labels_of_person in labels.annotators.values():
-        grounded_cases = find_grounded(judge, replace(labels, by_case=labels_of_person), label_threshold)
-        for case_id, is_grounded in grounded_cases.items():
-            if is_grounded is not None:
-                all_opinions.setdefault(case_id, []).append(is_grounded)
-    opinions = {
-        case_id: case_opinions for case_id, case_opinions in all_opinions.items() if len(case_opinions) > 1
-    }
-    if not opinions:
-        return None
-    weights = dict.fromkeys(opinions, 1.0)
-    if labels.drawn_rows:
-        weights = {case_id: labels.drawn_rows[case_id].weight for case_id in opinions}
-    mean_weight = fmean(weights.values())
+        grounded = find_grounded(judge, replace(labels, by_case=labels_of_person), label_threshold)
+        for case_id, is_grounded in grounded.items():
+            opinions_on_case.setdefault(case_id, []).append(is_grounded)
+    n = 0
+    is_same: list[bool] = []
+    pair_weights: list[float] = []
     pairs_of_people: list[WeightedPair] = []
     pairs_with_judge: list[WeightedPair] = []
-    for case_id, case_opinions in opinions.items():
-        weight = weights[case_id]
+    for case_id, opinions in opinions_on_case.items():
+        if len(opinions) == 1:
+            continue
+        n += 1
+        weight = labels.weight_of(case_id)
         # m people form m (m - 1) / 2 pairs, which count as m / 2 (Krippendorff, 1970).
-        pair_weight = weight / mean_weight / (len(case_opinions) - 1)
-        for first, second in combinations(case_opinions, 2):
+        pair_weight = weight / (len(opinions) - 1)
+        for first, second in combinations(opinions, 2):
+            is_same.append(first == second)
+            pair_weights.append(pair_weight)
             pairs_of_people.append((first, second, pair_weight))
         outcome = passed.get(case_id)
         if outcome is not None:
-            pairs_with_judge += [(opinion, outcome, weight) for opinion in case_opinions]
-    agreements = [first == second for first, second, _ in pairs_of_people]
-    pair_weights = [weight for _, _, weight in pairs_of_people]
+            pairs_with_judge += [(opinion, outcome, weight) for opinion in opinions]
+    if not n:
+        return None
     return People(
-        n=len(opinions),
-        same=fmean(agreements, pair_weights),
+        n=n,
+        same=fmean(is_same, pair_weights),
         kappa=_cohen_kappa(pairs_of_people),
         judge_kappa=_cohen_kappa(pairs_with_judge),
     )
 
 
 def _cohen_kappa(pairs: Sequence[WeightedPair]) -> float | None:
-    firsts = np.array([first for first, _, _ in pairs], dtype=np.bool_)
-    seconds = np.array([second for _, second, _ in pairs], dtype=np.bool_)
-    weights = np.array([weight for _, _, weight in pairs])
-    # With a single label, all agreement is by chance, and kappa is 0 / 0.
-    opinions = np.concatenate([firsts, seconds])
-    if opinions.all() or not opinions.any():
+    """Compute Cohen's kappa (1960); None without pairs, and if all opinions are the same."""
+    if not pairs:
         return None
-    cells = weights[None, :] @ confusion_cells(firsts, seconds)
+    firsts, seconds, weights = np.array(pairs, dtype=np.float64).T
+    # With a single label, all agreement is by chance, and kappa is 0 / 0.
+    if (firsts == firsts[0]).all() and (seconds == firsts[0]).all():
+        return None
+    cells = weights[None, :] @ confusion_cells(firsts.astype(bool), seconds.astype(bool))
     return float(cohen_kappa(*cells.T)[0])

@@ -20,12 +20,7 @@ from statistics import covariance, fmean, pvariance
 from sys import maxsize
 from typing import NamedTuple, TypeAlias
 
-from groundjudge.lab.labels import (
-    NO_SAMPLE,
-    LabelError,
-    Labels,
-    find_grounded,
-)
+from groundjudge.lab.labels import NO_SAMPLE, LabelError, Labels, find_grounded
 from groundjudge.lab.people import People, measure_people
 from groundjudge.lab.proportions import Rate, Z, wilson, wilson_interval
 from groundjudge.lab.sample import LEAST, LabelSample, Stratum, judge_in, weight_labels
@@ -143,24 +138,30 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
             return _estimate_from_strata(sample.strata, grounded)
         return _estimate_from_random_rows(judged, lam, grounded)
 
-    # None means that people could not tell. The ids are a set, whose order changes between processes,
-    # and with it the last digit of a sum of weights, so they are sorted.
-    opinions: dict[str, bool | None] = dict.fromkeys(sorted(labels.reviewed_ids))
-    opinions.update(find_grounded(name, labels, label_threshold))
-    grounded = {case_id: opinion for case_id, opinion in opinions.items() if opinion is not None}
+    # The ids are a set, whose order changes between processes, and with it the last digit of a sum of
+    # weights, so they are sorted.
+    reviewed_ids = sorted(labels.reviewed_ids)
+    grounded = dict(sorted(find_grounded(name, labels, label_threshold).items()))
     if len(grounded) < LEAST:
         message = f"only {len(grounded)} rows are labelled grounded or not grounded: label at least {LEAST}"
         raise LabelError("too_few_labels", message, name)
-    weights = dict.fromkeys(opinions, 1.0)
-    if sample:
-        weights = {case_id: labels.drawn_rows[case_id].weight for case_id in opinions}
-    weight_of_unsure = sum(weights[case_id] for case_id, opinion in opinions.items() if opinion is None)
-    lowest_value, _ = estimate(dict.fromkeys(opinions, False) | grounded)
-    highest_value, _ = estimate(dict.fromkeys(opinions, True) | grounded)
+    weights: list[float] = []
+    weights_of_unsure: list[float] = []
+    for case_id in reviewed_ids:
+        weight = labels.weight_of(case_id)
+        weights.append(weight)
+        if case_id not in grounded:
+            weights_of_unsure.append(weight)
+    lowest_value, _ = estimate(dict.fromkeys(reviewed_ids, False) | grounded)
+    highest_value, _ = estimate(dict.fromkeys(reviewed_ids, True) | grounded)
     value, variance = estimate(grounded)
     low, high = _interval(value, variance, is_wald=sample is not None or lam is not None)
-    n_rows = sample.rows if sample else judged.n_rows
-    population = sample.rows if sample else None  # random rows may come from a population of any size
+    n_rows = judged.n_rows
+    n_unlabelled = 0
+    population: int | None = None  # random rows may come from a population of any size
+    if sample:
+        n_rows = population = sample.rows
+        n_unlabelled = len(sample.ids) - len(reviewed_ids)
     return TrueRate(
         judge=name,
         rows=n_rows,
@@ -169,9 +170,9 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
         alone=_rate_of_random_rows(value, len(grounded), population),
         worth=_n_worth(value, high - low, population),
         needed=_n_needed(variance, len(grounded), n_rows),
-        cannot_tell=weight_of_unsure / sum(weights.values()),
+        cannot_tell=sum(weights_of_unsure) / sum(weights),
         bounds=(lowest_value, highest_value),
-        n_unlabelled=len(sample.ids) - len(opinions) if sample else 0,
+        n_unlabelled=n_unlabelled,
         n_verdicts=judged.n_rows,
         people=measure_people(name, labels, label_threshold, judged.passed),
     )
