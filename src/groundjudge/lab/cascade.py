@@ -75,6 +75,16 @@ class CascadeRow:
         return self.cheap.passed is self.is_grounded
 
     @property
+    def is_matched(self) -> bool:
+        """Whether the strong judge judged it too."""
+        return self.strong is not None and self.strong.status != "error"
+
+    @property
+    def is_strong_right(self) -> bool:
+        """Whether the strong judge agrees with people."""
+        return self.strong is not None and self.strong.passed is self.is_grounded
+
+    @property
     def is_applicable(self) -> bool:
         """Whether the cheap judge found something to judge."""
         return self.cheap.status != "not_applicable"
@@ -160,14 +170,10 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     cheap_verdicts = single_judge(cheap, "the cheap judge")
     strong_verdicts = single_judge(strong, "the strong judge")
     (judge,) = cheap_verdicts.judges
-    grounded: dict[str, bool] = {}
-    for case_id, is_grounded in find_grounded(judge, labels, label_threshold).items():
-        if is_grounded is not None:
-            grounded[case_id] = is_grounded
+    grounded = find_grounded(judge, labels, label_threshold)
     # From a file of millions of verdicts, only those with a label are kept.
     all_labelled = [verdict for verdict in cheap_verdicts if verdict.case_id in grounded]
-    independent_ids = _independent_ids([verdict.case_id or "" for verdict in all_labelled], labels)
-    labelled = [verdict for verdict in all_labelled if verdict.case_id in independent_ids]
+    labelled = _choose_independent(all_labelled, labels)
     if not labelled:
         raise LabelError("too_few_labels", f"{judge}: no verdict of the cheap judge has a label", judge)
     if any(verdict.votes for verdict in labelled):
@@ -201,26 +207,24 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
     return _measure(rows, standing, accuracy, by, left_out)
 
 
-def _independent_ids(case_ids: Iterable[str], labels: Labels) -> frozenset[str]:
-    """Choose the cases that count: one of each group, and from a drawn sample each stratum by its size.
+def _choose_independent(verdicts: Iterable[Verdict], labels: Labels) -> list[Verdict]:
+    """Choose the verdicts that count: one of each group, and from a drawn sample each stratum by its size.
 
-    The choice depends on a hash of their ids alone: no verdict or label can influence it. A drawn sample
+    The choice depends on a hash of the cases' ids alone: no verdict or label can influence it. A drawn sample
     over-represents some strata. Its rows are thinned to the lowest of all sampling rates, which makes them a
     random sample.
     """
-    id_by_group: dict[str, str] = {}
-    for case_id in sorted(case_ids, key=_fraction):
-        id_by_group.setdefault(labels.group_of(case_id), case_id)
-    if not labels.drawn_rows:
-        return frozenset(id_by_group.values())
-    weights = {case_id: labels.drawn_rows[case_id].weight for case_id in id_by_group.values()}
-    most = max(weights.values(), default=1.0)
-    return frozenset(
-        case_id
-        for case_id, weight in weights.items()
-        # With ids, this would be smaller the more rows a group has.
-        if _fraction(labels.group_of(case_id)) <= weight / most
-    )
+    case_by_group: dict[str, str] = {}
+    verdict_by_case = {verdict.case_id or "": verdict for verdict in verdicts}
+    for case_id in sorted(verdict_by_case, key=_fraction):
+        case_by_group.setdefault(labels.group_of(case_id), case_id)
+    most = max(map(labels.weight_of, case_by_group.values()), default=1.0)
+    independent: list[Verdict] = []
+    for group, case_id in case_by_group.items():
+        # With the case's id, this would be smaller the more rows a group has.
+        if _fraction(group) <= labels.weight_of(case_id) / most:
+            independent.append(verdict_by_case[case_id])
+    return independent
 
 
 def _fraction(name: str) -> float:
@@ -307,20 +311,18 @@ def _last_proven(sets: Iterable[_Set], accuracy: float, error: float) -> int:
 
 def _bounds_of(standing: Iterable[CascadeRow], by: By) -> tuple[Bounds, bool]:
     """Return the bounds of a set of rows, and whether "not applicable" is final."""
-    low: float | None = None
-    high: float | None = None
+    passing: list[float] = []
+    failing: list[float] = []
     # In a probability, "not applicable" is counted as passing.
     not_applicable_stands = by == "probability"
     for row in standing:
         if not row.is_applicable:
             not_applicable_stands = True
-        if row.number is None:
-            continue
-        if row.cheap.passed:
-            high = row.number if high is None else min(high, row.number)
-        else:
-            low = row.number if low is None else max(low, row.number)
-    return (low, high), not_applicable_stands
+        if row.number is not None and row.cheap.passed:
+            passing.append(row.number)
+        elif row.number is not None:
+            failing.append(row.number)
+    return (max(failing, default=None), min(passing, default=None)), not_applicable_stands
 
 
 Number = tuple[float | None, float | None]
@@ -350,7 +352,9 @@ def _number_by_probability(verdict: Verdict, rubric: Rubric) -> Number:
     if probability is None:
         return None, None
     number = _on_its_side(probability, verdict)
-    return number, number if verdict.passed else 1 - number
+    if verdict.passed:
+        return number, number
+    return number, 1 - number
 
 
 def _numbers_by_score(verdicts: Sequence[Verdict]) -> list[Number]:
@@ -399,10 +403,10 @@ def _check_threshold(verdicts: Iterable[Verdict], rubric: Rubric) -> None:
     for verdict in verdicts:
         score = deciding_score(verdict)
         if score is not None and verdict.passed is not passes(score, rubric.threshold):
-            fault = f"its run used a threshold other than its file's {rubric.threshold:g}: {score:g} "
-            fault += "passed" if verdict.passed else "failed"
+            passed = "passed" if verdict.passed else "failed"
             message = (
-                f"{verdict.judge}: {fault}; set `threshold` in the prompt file, and judge with that file"
+                f"{verdict.judge}: its run used a threshold other than its file's {rubric.threshold:g}: "
+                f"{score:g} {passed}; set `threshold` in the prompt file, and judge with that file"
             )
             raise LabelError("bad_option", message, verdict.judge)
 
@@ -410,7 +414,9 @@ def _check_threshold(verdicts: Iterable[Verdict], rubric: Rubric) -> None:
 def _on_its_side(number: float, verdict: Verdict) -> float:
     """Round to four decimals so that, as a bound on this side of the threshold, it includes the number."""
     steps = round_score(number * STEPS_OF_BOUNDS)
-    return (floor(steps) if verdict.passed else ceil(steps)) / STEPS_OF_BOUNDS
+    if verdict.passed:
+        return floor(steps) / STEPS_OF_BOUNDS
+    return ceil(steps) / STEPS_OF_BOUNDS
 
 
 def _rank(rows: Iterable[CascadeRow]) -> Sequence[CascadeRow]:
@@ -440,14 +446,13 @@ def _measure(
     """Measure what the rows that the cheap judge decides save, and how often the cascade is right."""
     until, not_applicable_stands = _bounds_of(standing, by)
     standing_ids = {row.cheap.case_id for row in standing}
-    matched = [row for row in rows if row.strong is not None and row.strong.status != "error"]
-
-    def is_strong_right(row: CascadeRow) -> bool:
-        return row.strong is not None and row.strong.passed is row.is_grounded
-
-    def is_cascade_right(row: CascadeRow) -> bool:
-        return row.is_right if row.cheap.case_id in standing_ids else is_strong_right(row)
-
+    matched = [row for row in rows if row.is_matched]
+    cascade_right: list[bool] = []
+    for row in matched:
+        if row.cheap.case_id in standing_ids:
+            cascade_right.append(row.is_right)
+        else:
+            cascade_right.append(row.is_strong_right)
     return CascadeCalibration(
         judge=rows[0].cheap.judge,
         models=(_models(row.cheap for row in rows), _models(row.strong for row in matched)),
@@ -461,8 +466,8 @@ def _measure(
         saved=wilson(len(standing) / len(rows), len(rows)),
         standing_right=rate_of([row.is_right for row in standing]),
         cheap_right=rate_of([row.is_right for row in matched]),
-        strong_right=rate_of([is_strong_right(row) for row in matched]),
-        cascade_right=rate_of([is_cascade_right(row) for row in matched]),
+        strong_right=rate_of([row.is_strong_right for row in matched]),
+        cascade_right=rate_of(cascade_right),
         counts={
             "n_error": sum(row.cheap.status == "error" for row in rows),
             "n_not_applicable": sum(not row.is_applicable for row in rows),
@@ -475,4 +480,4 @@ def _measure(
 def _models(verdicts: Iterable[Verdict | None]) -> str:
     """Name the models of verdicts."""
     names = {verdict.model for verdict in verdicts if verdict is not None and verdict.model}
-    return ", ".join(sorted(names)) if names else "?"
+    return ", ".join(sorted(names)) or "?"
