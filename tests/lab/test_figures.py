@@ -89,12 +89,13 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
     generator = np.random.default_rng(seed)
     scores, weights = generator.random(50).round(1), generator.random(50)
     positive, passed = generator.random(50) < 0.4, scores >= 0.5
-    values = figures(Sample(scores, passed, np.arange(50), positive), weights)
+    sample_of_rows = Sample(scores, passed, np.arange(50), positive, row_weights=weights)
+    values = figures(sample_of_rows, weights)
     oracles = {name: partial(metric(function), **options) for name, (function, options) in ORACLES.items()}
     expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in oracles.items()}
     expected["roc_auc"] = metric("roc_auc_score")(positive, scores, sample_weight=weights)
     assert {name: values[name] for name in expected} == pytest.approx(expected)
-    guess = constant_guess(positive, weights)
+    guess = constant_guess(sample_of_rows.share_grounded)
     nothing_passes = np.zeros(50, dtype=bool)
     everything_passes = np.ones(50, dtype=bool)
     for name in ("accuracy", "f1", "f1_not_grounded", "macro_f1"):

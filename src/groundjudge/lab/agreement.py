@@ -254,8 +254,8 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
             true_negatives=true_negatives,
         )
         if sample.scores.size:
-            base_rate = float(np.average(sample.positive, weights=sample.weights))
-            guess = figures.constant_guess(sample.positive, sample.weights)
+            base_rate = sample.share_grounded
+            guess = figures.constant_guess(base_rate)
             points = curves(sample.positive, sample.scores, sample.weights)
     return Agreement(
         judge=judged_rows.judge,
@@ -360,16 +360,14 @@ def why_undefined(name: str, sample: Sample) -> str:
     return "every label is positive" if sample.positive.all() else "every label is negative"
 
 
-def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Curves:
+def curves(positive: Bools, scores: Floats, weights: Floats) -> Curves:
     """Compute the points of a report's charts.
 
     Args:
         positive: whether the label calls the response grounded, shape (rows,).
         scores: 0..1, shape (rows,).
-        weights: how much each row counts, shape (rows,); None: equally.
+        weights: how much each row counts, shape (rows,).
     """
-    if weights is None:
-        weights = np.ones_like(scores)
     roc: tuple[tuple[float, float], ...] = ()
     if positive.any() and not positive.all():
         roc = _roc_curve(positive, scores, weights)

@@ -14,7 +14,6 @@ from groundjudge.lab import figures
 from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.figures import RESAMPLES, Bootstrap, Figure, Sample
 from groundjudge.lab.labels import JudgedRows, LabelError
-from groundjudge.lab.libraries import np
 from groundjudge.lab.notices import is_reversed, notices_on
 from groundjudge.lab.thresholds import Criterion, fit_interval, fit_parts, fit_threshold, split_rows
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
@@ -138,11 +137,11 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     as_run = sample.select(split.test_rows)
     as_run_draws, tested_draws, gain = figures.resample_pair(as_run, tested, Sample.agreement, bootstrap)
     as_run_figures = figures.figures_of(as_run_draws, as_run.groups)
-    guess = figures.constant_guess(np.asarray(tested.positive), tested.weights)
+    guess = figures.constant_guess(tested.share_grounded)
     bound: float | None = None
     if at_least is not None:
         # Passing every row gives the share of grounded rows as precision.
-        guess["precision"] = _share_grounded(tested)
+        guess["precision"] = tested.share_grounded
         bound = _precision_bound(tested.select(tested.passed))
     verdicts = [row.verdict for row in judged_rows.labelled_rows]
     signatures = {verdict.signature for verdict in verdicts}
@@ -200,16 +199,12 @@ def _sample_to_fit(
     return all_rows.count_unscored(None)
 
 
-def _share_grounded(sample: Sample) -> float:
-    return float(np.average(np.asarray(sample.positive), weights=sample.weights))
-
-
 def _precision_bound(sample: Sample) -> float:
     """Bound the share of grounded rows from below, for the effective number of weighted rows (Kish, 1965)."""
     if not sample.weights.size:
         return 0.0  # nothing passes, so nothing is proven
     effective = float(sample.weights.sum() ** 2 / (sample.weights**2).sum())
-    return figures.lower_bound(_share_grounded(sample) * effective, effective)
+    return figures.lower_bound(sample.share_grounded * effective, effective)
 
 
 def warnings_on(calibrations: Iterable[Calibration], verdicts: Iterable[Verdict]) -> list[str]:

@@ -38,8 +38,6 @@ Unscored: TypeAlias = Literal["wrong", "right", "as-run"]
 # Two values of a figure, such as those if the rows without a score were all wrong, and if all were right.
 Bounds: TypeAlias = tuple[Finite | None, Finite | None]
 
-# Computes figures by name, each of shape (copies,), from weights of shape (copies, rows).
-Statistics: TypeAlias = Callable[[Floats], Mapping[str, Floats]]
 # Each figure's value, by name, followed by its resampled values; shape (1 + resamples,).
 Draws: TypeAlias = Mapping[str, Floats]
 
@@ -142,6 +140,11 @@ class Sample:
             "grounded": np.unique(self.groups[self.positive]).size,
             "not grounded": np.unique(self.groups[~self.positive]).size,
         }
+
+    @property
+    def share_grounded(self) -> float:
+        """The share of grounded rows, 0..1; it needs labels and one row or more."""
+        return float(np.average(np.asarray(self.positive), weights=self.weights))
 
     @property
     def is_scored(self) -> Bools:
@@ -249,7 +252,7 @@ def _select(column: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any] | N
     return np.asarray(column[rows])
 
 
-# Computes the figures of a sample; see `Statistics`.
+# Computes figures of a sample by name, each of shape (copies,), from weights of shape (copies, rows).
 SampleStatistics: TypeAlias = Callable[[Sample, Floats], Mapping[str, Floats]]
 
 
@@ -278,10 +281,10 @@ def sample_of_rows(
     if label_threshold is None and not is_graded:
         label_threshold = 1.0
     sample = unlabelled_sample([row.verdict for row in rows], [row.group for row in rows], threshold)
-    if is_graded:
-        sample = replace(sample, graded=labels)
     if label_threshold is not None:
         sample = replace(sample, positive=reaches(labels, label_threshold))
+    if is_graded:
+        sample = replace(sample, graded=labels)
     drawn_rows = [row.drawn_row for row in rows if row.drawn_row]
     if drawn_rows:
         strata, weights = zip(*drawn_rows, strict=True)
@@ -321,18 +324,13 @@ def reaches(values: Floats, threshold: float) -> Bools:
     return np.array([passes(value, threshold) for value in values.tolist()], dtype=np.bool_)
 
 
-def constant_guess(positive: Bools, weights: Floats | None = None) -> dict[str, float]:
+def constant_guess(share: float) -> dict[str, float]:
     """Compute the constant-guess baseline: the best figures from giving every row the same answer.
 
-    If p is the share of positive labels, accuracy is max(p, 1 - p) (the majority class) and F1 is
+    If p is the share of grounded rows, accuracy is max(p, 1 - p) (the majority class) and F1 is
     2p / (1 + p) (all positive), or the same with 1 - p for what is not grounded. Macro-F1 is half of the
     higher one. Balanced accuracy and ROC AUC are 0.5 and kappa is 0 for either guess.
-
-    Args:
-        positive: whether the label calls the response grounded, shape (rows,), one row or more.
-        weights: how much each row counts, shape (rows,); None: equally.
     """
-    share = float(np.average(positive, weights=weights))
     f1 = 2 * share / (1 + share)
     f1_not_grounded = 2 * (1 - share) / (2 - share)
     return {
@@ -469,13 +467,10 @@ def figures_of(draws: Draws, groups: NDArray[Any]) -> dict[str, Figure]:
         groups: the group of each row that they were computed from, shape (rows,).
     """
     n_groups = np.unique(groups).size
-    figures: dict[str, Figure] = {}
-    for name, values in draws.items():
-        if name in WILSON:
-            interval = partial(_wilson, lowest=WILSON[name], n_rows=groups.size, n_groups=n_groups)
-            figures[name] = _figure(values, interval)
-        else:
-            figures[name] = _figure(values, _percentiles)
+    figures = percentile_figures(draws)
+    for name in WILSON.keys() & draws.keys():
+        interval = partial(_wilson, lowest=WILSON[name], n_rows=groups.size, n_groups=n_groups)
+        figures[name] = _figure(draws[name], interval)
     return figures
 
 
