@@ -132,14 +132,14 @@ class Sample:
         return np.unique(self.groups).size
 
     @property
-    def class_sizes(self) -> dict[str, int]:
-        """How many groups have grounded rows, and how many have others, by name; empty without labels."""
-        if self.positive is None:
-            return {}
-        return {
-            "grounded": np.unique(self.groups[self.positive]).size,
-            "not grounded": np.unique(self.groups[~self.positive]).size,
-        }
+    def rarer_class(self) -> tuple[str, int]:
+        """The class that fewer groups have rows of, by name, and how many have; it needs labels."""
+        positive = np.asarray(self.positive)
+        n_grounded = np.unique(self.groups[positive]).size
+        n_not_grounded = np.unique(self.groups[~positive]).size
+        if n_grounded <= n_not_grounded:
+            return "grounded", n_grounded
+        return "not grounded", n_not_grounded
 
     @property
     def share_grounded(self) -> float:

@@ -417,15 +417,12 @@ def _majority_labels(labels_by_case: Mapping[str, Sequence[Any]]) -> Mapping[str
     """
     majority_labels: dict[str, Any] = {}
     for case_id, labels in labels_by_case.items():
-        most_common = Counter(map(_comparable, labels)).most_common(2)
+        values = [_comparable(label) for label in labels]
+        most_common = Counter(values).most_common(2)
         winner, n_winner = most_common[0]
         is_tie = len(most_common) > 1 and most_common[1][1] == n_winner
-        if winner is None or is_tie:
-            continue
-        for label in labels:
-            if _comparable(label) == winner:
-                majority_labels[case_id] = label
-                break
+        if winner is not None and not is_tie:
+            majority_labels[case_id] = labels[values.index(winner)]
     return majority_labels
 
 

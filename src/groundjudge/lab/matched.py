@@ -59,8 +59,8 @@ def match_cases(first: Iterable[Verdict], second: Iterable[Verdict]) -> MatchedC
     """
     first_verdicts = single_judge(first, "the first judge")
     second_verdicts = single_judge(second, "the second judge")
-    first_by_case = _by_case(first_verdicts)
-    second_by_case = _by_case(second_verdicts)
+    first_by_case = by_case(first_verdicts)
+    second_by_case = by_case(second_verdicts)
     first_side: list[BriefVerdict] = []
     second_side: list[BriefVerdict] = []
     n_changed = 0
@@ -69,9 +69,7 @@ def match_cases(first: Iterable[Verdict], second: Iterable[Verdict]) -> MatchedC
         first_verdict = first_by_case.get(case_id)
         second_verdict = second_by_case.get(case_id)
         if first_verdict and second_verdict:
-            hashes = {first_verdict.case_hash, second_verdict.case_hash}
-            # A verdict without a key, such as one on an unreadable row, does not know its case's content.
-            if len(hashes) > 1 and "" not in hashes:
+            if is_changed(first_verdict, second_verdict):
                 n_changed += 1
                 continue
             first_side.append(first_verdict)
@@ -87,7 +85,14 @@ def match_cases(first: Iterable[Verdict], second: Iterable[Verdict]) -> MatchedC
     )
 
 
-def _by_case(verdicts: Iterable[Verdict]) -> dict[str, BriefVerdict]:
+def is_changed(first: BriefVerdict, second: BriefVerdict | Verdict) -> bool:
+    """Whether two verdicts on a case are on different contents."""
+    hashes = {first.case_hash, second.case_hash}
+    # A verdict without a key, such as one on an unreadable row, does not know its case's content.
+    return len(hashes) > 1 and "" not in hashes
+
+
+def by_case(verdicts: Iterable[Verdict]) -> dict[str, BriefVerdict]:
     """Return the verdicts on cases with an id, by that id."""
     verdict_by_case: dict[str, BriefVerdict] = {}
     for verdict in verdicts:

@@ -237,10 +237,13 @@ def _refit(
     with_label = [verdict for verdict in matched.sides[1] if verdict.case_id in labels.by_case]
     judged_rows = join_judge(matched.judges[1], with_label, labels)
     sample = sample_of(judged_rows, label_threshold=label_threshold).count_unscored(None)
-    n_rarer = min(sample.class_sizes.values(), default=FOLDS)
+    folds = FOLDS
+    if sample.positive is not None:
+        _, n_rarer = sample.rarer_class
+        folds = max(2, min(FOLDS, n_rarer))
     return calibrate(
         judged_rows,
-        folds=max(2, min(FOLDS, n_rarer)),
+        folds=folds,
         threshold=threshold,
         label_threshold=label_threshold,
         resamples=bootstrap.resamples,

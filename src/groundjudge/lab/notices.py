@@ -66,13 +66,11 @@ def few_rows_notice(sample: Sample, *, scores_matter: bool = False) -> str | Non
         least_groups = FEW_WITH_SCORES
     if sample.n_groups < least_groups:
         return f"only {sample.n_groups} independent rows or groups: intervals may be too narrow"
-    # A class without rows needs no notice: the figures that need it are undefined.
-    class_sizes = {name: n for name, n in sample.class_sizes.items() if n > 0}
-    if not class_sizes:
+    if sample.positive is None:
         return None
-    rarer_class = min(class_sizes, key=lambda name: class_sizes[name])
-    n_rarer = class_sizes[rarer_class]
-    if n_rarer >= FEW_IN_CLASS:
+    rarer_class, n_rarer = sample.rarer_class
+    # A class without rows needs no notice: the figures that need it are undefined.
+    if n_rarer == 0 or n_rarer >= FEW_IN_CLASS:
         return None
     rows_or_groups = "row or group" if n_rarer == 1 else "rows or groups"
     return f"only {n_rarer} independent {rows_or_groups} labelled {rarer_class}: intervals may be too narrow"

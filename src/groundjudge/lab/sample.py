@@ -20,7 +20,9 @@ from pydantic import ValidationError, model_validator
 
 from groundjudge.errors import first_fault
 from groundjudge.files import replace_file
+from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.labels import DrawnRow, LabelError, Labels
+from groundjudge.lab.matched import by_case, is_changed
 from groundjudge.runs.latest_verdicts import latest_verdicts
 from groundjudge.verdict import Frozen, Verdict, deciding_score
 
@@ -59,13 +61,6 @@ class JudgedRow(NamedTuple):
     case_id: str
     outcome: str
     score: float | None
-
-
-class EarlierOutcome(NamedTuple):
-    """What a judge said about a case earlier, and a hash of the case; "" if unknown."""
-
-    case_hash: str
-    passed: bool
 
 
 # The unit of drawing: one row, or the rows of one group.
@@ -188,10 +183,14 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     latest = latest_verdicts(verdicts)
     name = judge_in(latest.judges, judge)
     verdicts_of_judge = latest.select([name])
-    earlier_outcomes: Mapping[str, EarlierOutcome] = {}
+    earlier_verdicts: Mapping[str, BriefVerdict] = {}
     if against is not None:
-        earlier_outcomes = _read_outcomes(against, name)
-    units = _units(name, verdicts_of_judge, groups or {}, earlier_outcomes)
+        latest_earlier = latest_verdicts(against)
+        earlier_name = name
+        if name not in latest_earlier.judges:
+            earlier_name = judge_in(latest_earlier.judges, None)
+        earlier_verdicts = by_case(latest_earlier.select([earlier_name]))
+    units = _units(name, verdicts_of_judge, groups or {}, earlier_verdicts)
     strata = _strata(units, n)
     sizes = {stratum: len(members) for stratum, members in strata.items()}
     least = sum(min(LEAST, size) for size in sizes.values())
@@ -205,6 +204,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
     random = Random(seed)  # noqa: S311  not a secret
     counts = allocation(sizes, n)
     drawn_strata: list[Stratum] = []
+    ids: list[str] = []
     for stratum, members in strata.items():
         drawn_units: list[tuple[str, ...]] = []
         for unit in random.sample(members, counts[stratum]):
@@ -217,8 +217,6 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
             drawn=tuple(drawn_units),
         )
         drawn_strata.append(drawn_stratum)
-    ids: list[str] = []
-    for drawn_stratum in drawn_strata:
         ids += drawn_stratum.ids
     ids.sort()
     if not 0 <= double <= len(ids):
@@ -335,22 +333,11 @@ def read_sample(path: str | Path) -> LabelSample:
         raise LabelError("unreadable_sample", message, str(path)) from error
 
 
-def _read_outcomes(verdicts: Iterable[Verdict], judge: str) -> dict[str, EarlierOutcome]:
-    """Return what a judge (the named one, or the only one) said earlier about each case that it scored."""
-    latest = latest_verdicts(verdicts)
-    name = judge if judge in latest.judges else judge_in(latest.judges, None)
-    outcomes: dict[str, EarlierOutcome] = {}
-    for verdict in latest.select([name]):
-        if verdict.case_id and verdict.score is not None:
-            outcomes[verdict.case_id] = EarlierOutcome(verdict.case_hash, passed=bool(verdict.passed))
-    return outcomes
-
-
 def _units(
     judge: str,
     verdicts: Iterable[Verdict],
     groups: Mapping[str, str],
-    earlier_outcomes: Mapping[str, EarlierOutcome],
+    earlier_verdicts: Mapping[str, BriefVerdict],
 ) -> list[Unit]:
     """Return the units to draw from, in an order that does not depend on the order of the verdicts."""
     single_rows: list[JudgedRow] = []
@@ -359,7 +346,7 @@ def _units(
         if not verdict.case_id:
             message = f"{judge}: a verdict has no case id: give each row to label an `id`"
             raise LabelError("bad_option", message, judge)
-        outcome = _outcome(verdict, earlier_outcomes.get(verdict.case_id))
+        outcome = _outcome(verdict, earlier_verdicts.get(verdict.case_id))
         row = JudgedRow(verdict.case_id, outcome, deciding_score(verdict))
         group = groups.get(verdict.case_id)
         if group is None:
@@ -401,13 +388,16 @@ def _strata(units: Sequence[Unit], n: int) -> dict[str, list[Unit]]:
     return strata
 
 
-def _outcome(verdict: Verdict, earlier: EarlierOutcome | None) -> str:
+def _outcome(verdict: Verdict, earlier: BriefVerdict | None) -> str:
+    """Say what the judge said about a case, and whether it said the opposite earlier."""
     if verdict.status == "error":
         return ERROR
     if verdict.status == "not_applicable":
         return NOT_APPLICABLE
     # A case whose content changed in between does not flip.
-    is_same_case = earlier is not None and earlier.case_hash in {verdict.case_hash, ""}
-    if earlier is None or not is_same_case or earlier.passed == verdict.passed:
-        return PASSED if verdict.passed else FAILED
-    return PASSED_NOW if verdict.passed else FAILED_NOW
+    if earlier is not None and earlier.score is not None and not is_changed(earlier, verdict):
+        if earlier.passed and not verdict.passed:
+            return FAILED_NOW
+        if verdict.passed and not earlier.passed:
+            return PASSED_NOW
+    return PASSED if verdict.passed else FAILED

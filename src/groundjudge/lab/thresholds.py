@@ -55,12 +55,11 @@ def split_rows(sample: Sample, judge: str, folds: int | None, seed: int) -> Spli
     """
     n_parts = folds or 2
     positive = np.asarray(sample.positive)
-    class_sizes = sample.class_sizes
-    rarer_class = min(class_sizes, key=lambda name: class_sizes[name])
-    if class_sizes[rarer_class] < n_parts:
+    rarer_class, n_rarer = sample.rarer_class
+    if n_rarer < n_parts:
         message = (
             f"{judge}: {n_parts} parts need {n_parts} or more independent rows labelled {rarer_class}, not "
-            f"{class_sizes[rarer_class]}: label more rows"
+            f"{n_rarer}: label more rows"
         )
         raise LabelError("too_few_labels", message, judge)
     selection = import_library("sklearn.model_selection")
