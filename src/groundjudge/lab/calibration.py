@@ -145,6 +145,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         bound = _precision_bound(tested.select(tested.passed))
     verdicts = [row.verdict for row in judged_rows.labelled_rows]
     signatures = {verdict.signature for verdict in verdicts}
+    fit_rows: list[int] = split.fit_rows.tolist()
     return Calibration(
         judge=judged_rows.judge,
         threshold=fitted_threshold,
@@ -161,7 +162,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         guess=guess,
         signatures=tuple(sorted(signatures)),
         interval=interval,
-        fitted_rows=tuple(_row_hash(verdicts[row]) for row in split.fit_rows),
+        fitted_rows=tuple(_row_hash(verdicts[row]) for row in fit_rows),
         n_unscored=len(judged_rows.unscored_rows),
         notices=notices_on(fitted, as_run_figures, judged_rows.labels, scores_matter=True),
         at_least=at_least,
