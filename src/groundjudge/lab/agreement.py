@@ -240,6 +240,11 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     for name, figure in sample_figures.items():
         if figure.value is None:
             undefined[name] = why_undefined(name, sample)
+    bounds: dict[str, Bounds] = {}
+    if judged_rows.unscored_rows:
+        if_wrong = all_rows.count_unscored("wrong").values(Sample.agreement)
+        if_right = all_rows.count_unscored("right").values(Sample.agreement)
+        bounds = figures.pair_values(if_wrong, if_right)
     confusion: ConfusionMatrix | None = None
     base_rate: float | None = None
     guess: dict[str, float] = {}
@@ -269,7 +274,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         figures=sample_figures,
         undefined=undefined,
         n_unscored=len(judged_rows.unscored_rows),
-        bounds=_bounds(all_rows) if judged_rows.unscored_rows else {},
+        bounds=bounds,
         notices=notices_on(sample, sample_figures, judged_rows.labels),
         worst=_disagreements(judged_rows.labelled_rows, sample, worst),
         curves=points,
@@ -400,13 +405,6 @@ def _roc_curve(positive: Bools, scores: Floats, weights: Floats) -> tuple[tuple[
     false_rates = false_positives[is_corner] / false_positives[-1]
     true_rates = true_positives[is_corner] / true_positives[-1]
     return tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
-
-
-def _bounds(sample: Sample) -> dict[str, Bounds]:
-    """Compute the figures if the rows without a score were all wrong, and if all were right."""
-    if_wrong = sample.count_unscored("wrong").values(Sample.agreement)
-    if_right = sample.count_unscored("right").values(Sample.agreement)
-    return figures.pair_values(if_wrong, if_right)
 
 
 def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample, most: int) -> tuple[Disagreement, ...]:

@@ -153,9 +153,11 @@ def compare_matched(
             differences_on_enough_rows |= changes
     bounds: dict[str, Bounds] = {}
     as_run: dict[str, Bounds] = {}
-    for statistics, pair in with_unscored:
-        bounds |= _bounds(pair, statistics)
-        as_run |= _as_run(pair, statistics)
+    for statistics, (first, second) in with_unscored:
+        if first.is_scored.all() and second.is_scored.all():
+            continue
+        bounds |= _bounds((first, second), statistics)
+        as_run |= figures.pair_values(*_count_unscored((first, second), "as-run", statistics))
     n, n_groups = len(scored[0].scores), scored[0].n_groups
     n_labelled, n_first_right, n_second_right = _count_right(labelled)
     same_outcome: float | None = None
@@ -206,8 +208,6 @@ def _count_right(labelled: SamplePair) -> tuple[int, int, int]:
 
 def _bounds(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]:
     """Compute each difference if cases without a score were worst and best for the second judge."""
-    if _all_scored(pair):
-        return {}
     first_if_wrong, second_if_wrong = _count_unscored(pair, "wrong", statistics)
     first_if_right, second_if_right = _count_unscored(pair, "right", statistics)
     bounds: dict[str, Bounds] = {}
@@ -216,17 +216,6 @@ def _bounds(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]
         highest = second_if_right[name] - first_if_wrong[name]
         bounds[name] = (figures.none_if_nan(lowest), figures.none_if_nan(highest))
     return bounds
-
-
-def _as_run(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]:
-    """Compute each figure of both judges on the rows of `_bounds`, counted as in their runs."""
-    if _all_scored(pair):
-        return {}
-    return figures.pair_values(*_count_unscored(pair, "as-run", statistics))
-
-
-def _all_scored(pair: SamplePair) -> bool:
-    return all(sample.is_scored.all() for sample in pair)
 
 
 def _count_unscored(

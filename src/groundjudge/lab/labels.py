@@ -266,7 +266,8 @@ def read_labels(
     samples: dict[str, str] = {}
     groups: dict[str, str] = {}
     contents: dict[str, str] = {}
-    cases_by_context: dict[int, set[str]] = {}
+    case_by_context: dict[int, str] = {}
+    same_context: set[str] = set()
     n_without_id = 0
     faults: list[LabelError] = []
     fields = [("sample", samples)]
@@ -298,8 +299,7 @@ def read_labels(
             content = _content_hash(row, number)
             if content:
                 contents[case_id] = content
-            for context_hash in _context_hashes(row):
-                cases_by_context.setdefault(context_hash, set()).add(case_id)
+            same_context |= _find_sharing(row, case_id, case_by_context)
     _raise_faults(faults, f"{path}: ")
     labels_by_case = _labels_by_case(labels_by_annotator)
     by_case = _majority_labels(labels_by_case)
@@ -311,13 +311,13 @@ def read_labels(
         )
     # If the caller names groups, a shared context does not mean that a group is missing.
     if group:
-        cases_by_context.clear()
+        same_context.clear()
     # Labels without a person show nothing about how well people agree.
     labels_by_annotator.pop("", None)
     return Labels(
         by_case,
         groups,
-        n_same_context=_count_shared(cases_by_context.values()),
+        n_same_context=len(same_context),
         n_without_id=n_without_id,
         samples=samples,
         annotators=labels_by_annotator,
@@ -334,15 +334,6 @@ def _read_label(row: Mapping[str, Any], key: str) -> tuple[str, Any]:
     if _is_no_label(label):
         label = None
     return str(annotator), label
-
-
-def _count_shared(cases_of_contexts: Iterable[set[str]]) -> int:
-    """Count the cases that share a context with another case."""
-    sharing: set[str] = set()
-    for case_ids in cases_of_contexts:
-        if len(case_ids) > 1:
-            sharing |= case_ids
-    return len(sharing)
 
 
 def _refuse_no_labels(path: str | Path, key: str, labels_by_case: Mapping[str, Sequence[Any]]) -> NoReturn:
@@ -392,13 +383,22 @@ def _raise_faults(faults: Sequence[LabelError], source: str = "") -> None:
     raise LabelError(code, source + message, faults[0].subject)
 
 
-def _context_hashes(row: Mapping[str, Any]) -> list[int]:
-    """Hash each context of a row; contexts may be too long to keep."""
-    hashes: list[int] = []
+def _find_sharing(row: Mapping[str, Any], case_id: str, case_by_context: dict[int, str]) -> set[str]:
+    """Return the case of a row and each earlier case with the same context; none if there is no such case.
+
+    Args:
+        row: the row.
+        case_id: its case.
+        case_by_context: the first case with each context, to which the row is added.
+    """
+    sharing: set[str] = set()
     for name, value in row.items():
         if value and field_of(name) == "context":
-            hashes.append(hash(str(value)))
-    return hashes
+            # Contexts may be too long to keep.
+            first_case = case_by_context.setdefault(hash(str(value)), case_id)
+            if first_case != case_id:
+                sharing |= {first_case, case_id}
+    return sharing
 
 
 def _labels_by_case(labels_by_annotator: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Sequence[Any]]:
