@@ -20,7 +20,7 @@ from groundjudge.lab.figures import Floats
 from groundjudge.lab.labels import Labels, join
 from groundjudge.lab.model_change import Flip, measure_change
 from groundjudge.lab.proportions import mcnemar
-from groundjudge.lab.sample import FAILED_NOW, PASSED_NOW, draw
+from groundjudge.lab.sample import FAILED, FAILED_NOW, PASSED_NOW, draw
 
 Generator = np.random.Generator
 Change = Literal["none", "shift", "noise", "flips of one kind"]
@@ -65,7 +65,12 @@ def test_flips_are_counted_by_direction_and_listed_by_the_change_of_the_score() 
 def test_a_case_whose_content_was_changed_does_not_flip() -> None:
     old = [verdict("a", 1.0, key="judge-one"), verdict("b", 1.0, key="judge-two")]
     new = [verdict("a", 0.0, key="judge-other"), verdict("b", 0.0, key="judge-two")]
-    assert (measure_change(old, new, resamples=20).n_flips, len(draw(new, 2, against=old).strata)) == (1, 2)
+    # A verdict without a key does not know the content.
+    old.append(verdict("c", 1.0, key="judge-three"))
+    new.append(verdict("c", 0.0))
+    assert measure_change(old, new, resamples=20).n_flips == 2
+    strata = {stratum.name: stratum.rows for stratum in draw(new, 3, against=old).strata}
+    assert strata == {FAILED: 1, FAILED_NOW: 2}
 
 
 def test_the_new_threshold_is_where_people_agree_and_the_cost_of_the_old_one_is_of_other_rows() -> None:

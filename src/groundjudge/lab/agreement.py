@@ -249,6 +249,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     base_rate: float | None = None
     guess: dict[str, float] = {}
     points = Curves()
+    people: People | None = None
     if sample.positive is not None:
         cells = figures.confusion_cells(sample.positive, sample.passed).sum(axis=0).astype(int).tolist()
         true_positives, false_positives, false_negatives, true_negatives = cells
@@ -262,6 +263,8 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
             base_rate = sample.share_grounded
             guess = figures.constant_guess(base_rate)
             points = curves(sample.positive, sample.scores, sample.weights)
+        passed = {row.case_id: passes_at(judge_threshold, row.verdict) for row in judged_rows.labelled_rows}
+        people = measure_people(judged_rows.judge, judged_rows.labels, label_threshold, passed)
     return Agreement(
         judge=judged_rows.judge,
         threshold=judge_threshold,
@@ -279,18 +282,8 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         worst=_disagreements(judged_rows.labelled_rows, sample, worst),
         curves=points,
         labels=measure_labels(judged_rows, bootstrap),
-        people=_people(judged_rows, sample, judge_threshold, label_threshold),
+        people=people,
     )
-
-
-def _people(
-    judged_rows: JudgedRows, sample: Sample, threshold: float | None, label_threshold: float | None
-) -> People | None:
-    """Measure how well people agree; None without people's names, and for grades without a threshold."""
-    if sample.positive is None or not judged_rows.labels.annotators:
-        return None
-    passed = {row.case_id: passes_at(threshold, row.verdict) for row in judged_rows.labelled_rows}
-    return measure_people(judged_rows.judge, judged_rows.labels, label_threshold, passed)
 
 
 def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreement | None:
