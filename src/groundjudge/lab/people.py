@@ -50,7 +50,12 @@ def measure_people(
         grounded = find_grounded(judge, replace(labels, by_case=labels_of_person), label_threshold)
         for case_id, is_grounded in grounded.items():
             opinions_on_case.setdefault(case_id, []).append(is_grounded)
-    n = 0
+    weights = [
+        labels.weight_of(case_id) for case_id, opinions in opinions_on_case.items() if len(opinions) > 1
+    ]
+    if not weights:
+        return None
+    mean_weight = fmean(weights)
     is_same: list[bool] = []
     pair_weights: list[float] = []
     pairs_of_people: list[WeightedPair] = []
@@ -58,10 +63,9 @@ def measure_people(
     for case_id, opinions in opinions_on_case.items():
         if len(opinions) == 1:
             continue
-        n += 1
         weight = labels.weight_of(case_id)
         # m people form m (m - 1) / 2 pairs, which count as m / 2 (Krippendorff, 1970).
-        pair_weight = weight / (len(opinions) - 1)
+        pair_weight = weight / mean_weight / (len(opinions) - 1)
         for first, second in combinations(opinions, 2):
             is_same.append(first == second)
             pair_weights.append(pair_weight)
@@ -69,10 +73,8 @@ def measure_people(
         outcome = passed.get(case_id)
         if outcome is not None:
             pairs_with_judge += [(opinion, outcome, weight) for opinion in opinions]
-    if not n:
-        return None
     return People(
-        n=n,
+        n=len(weights),
         same=fmean(is_same, pair_weights),
         kappa=_cohen_kappa(pairs_of_people),
         judge_kappa=_cohen_kappa(pairs_with_judge),
