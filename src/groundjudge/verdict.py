@@ -546,12 +546,22 @@ def passes_anew(verdict: Verdict, threshold: float) -> bool | None:
     """Return whether a verdict passes a threshold that was set after it was given; None for an error."""
     if verdict.score is None:
         return verdict.passed
-    if verdict.votes and verdict.decided_by is None:
-        # In a panel the majority decides, regardless of the mean score; in a cascade one verdict is final.
-        scores = [deciding_score(vote) for vote in verdict.votes if vote.score is not None]
-        n_passed = sum(passes(score or 0.0, threshold) for score in scores)
-        return n_passed > len(verdict.votes) / 2
-    return passes(deciding_score(verdict) or 0.0, threshold)
+    return passes_by(verdict, vote_scores_of(verdict), threshold)
+
+
+def passes_by(judgement: Scored, vote_scores: Sequence[float | None], threshold: float) -> bool:
+    """Return whether a judgement with a score passes a threshold: by a majority of votes if there are any."""
+    if not vote_scores:
+        return passes(deciding_score(judgement) or 0.0, threshold)
+    n_passed = sum(score is not None and passes(score, threshold) for score in vote_scores)
+    return n_passed > len(vote_scores) / 2
+
+
+def vote_scores_of(verdict: Verdict) -> tuple[float | None, ...]:
+    """Return the deciding scores of the votes whose majority decides; () if no votes do."""
+    if verdict.decided_by is not None:  # in a cascade one verdict is final
+        return ()
+    return tuple(map(deciding_score, verdict.votes))
 
 
 def round_score(score: float) -> float:

@@ -150,6 +150,13 @@ def test_threshold_per_judge_leaves_other_judges_as_in_the_run() -> None:
     assert (second.judge, second.threshold, second.confusion) == ("two", 0.9, matrix(0, 0, 1, 0))
 
 
+def test_panel_passes_a_threshold_by_majority() -> None:
+    verdicts = [panel_verdict("a", vote("m1", 0.9), vote("m2", 0.8), vote("m3", 0.1))]  # the mean is .6
+    for threshold, expected in (0.7, matrix(1, 0, 0, 0)), (0.85, matrix(0, 0, 1, 0)):
+        (agreement,) = agree(verdicts, Labels({"a": 1}), threshold=threshold)
+        assert agreement.confusion == expected
+
+
 def test_disagreements_are_sorted_by_gap_and_leave_out_agreements() -> None:
     agreement = measure_agreement(joined([0.4, 0.0, 0.9, 1.0, 0.6], [1, 1, 0, 1, 0]), worst=3)
     order = [(row.case_id[-1], row.score, row.passed, row.label) for row in agreement.worst]

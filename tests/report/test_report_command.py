@@ -136,10 +136,10 @@ def test_the_whole_page_is_at_the_threshold(
         assert f'"true_positives":{n_passed},' in page
 
 
-def test_a_panel_passes_by_its_score_with_a_threshold_and_its_votes_as_in_the_run(command: Invoke) -> None:
-    votes = (vote("m1", 0.9), vote("m2", 0.6), vote("m3", 0.3))
+def test_a_panel_passes_a_threshold_by_majority_and_its_votes_as_in_the_run(command: Invoke) -> None:
+    votes = (vote("m1", 0.9), vote("m2", 0.8), vote("m3", 0.1))
     write_verdicts("v.jsonl", [panel_verdict("a", *votes)])
-    for threshold, n_passed in ("0.5", 3), ("0.7", 2):
+    for threshold, n_passed in ("0.5", 3), ("0.7", 3), ("0.85", 2):  # the mean is .6
         assert command("report", "v.jsonl", "--threshold", threshold).exit_code == 0
         assert Path("report.html").read_text().count('"passed":true') == n_passed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import intern
 from typing import NamedTuple
 
-from groundjudge.verdict import Status, Verdict
+from groundjudge.verdict import Status, Verdict, vote_scores_of
 
 
 class BriefVerdict(NamedTuple):
@@ -14,7 +14,8 @@ class BriefVerdict(NamedTuple):
     A tuple takes the least memory.
 
     Attributes:
-        has_votes: whether it comes from votes.
+        has_votes: whether it comes from votes, or a cascade.
+        vote_scores: the scores of the votes whose majority decides.
         case_hash: a hash of the case, "" if the verdict does not know it.
         signature: prompt, model and version.
         explanation: why; "" where it is not needed.
@@ -28,6 +29,7 @@ class BriefVerdict(NamedTuple):
     label: str | None
     passed: bool | None
     has_votes: bool
+    vote_scores: tuple[float | None, ...]
     case_hash: str
     signature: str
     explanation: str
@@ -45,6 +47,7 @@ def brief_verdict(verdict: Verdict, *, with_explanation: bool) -> BriefVerdict:
         label=None if verdict.label is None else intern(verdict.label),
         passed=verdict.passed,
         has_votes=bool(verdict.votes),
+        vote_scores=vote_scores_of(verdict),
         case_hash=verdict.case_hash,
         signature=intern(verdict.signature),
         explanation=verdict.explanation if with_explanation else "",

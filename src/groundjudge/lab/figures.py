@@ -26,7 +26,7 @@ from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.labels import JudgedRows, LabelledVerdict
 from groundjudge.lab.libraries import NDArray, import_library, np
 from groundjudge.lab.proportions import wilson_interval
-from groundjudge.verdict import Finite, Frozen, deciding_score, passes
+from groundjudge.verdict import Finite, Frozen, deciding_score, passes, passes_by
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -312,11 +312,10 @@ def unlabelled_sample(
 
 
 def passes_at(threshold: float | None, verdict: BriefVerdict) -> bool:
-    """Say whether a verdict passes: by its deciding score with a threshold, as in its run with None."""
-    score = deciding_score(verdict)
-    if threshold is None or score is None:
+    """Say whether a verdict passes a threshold, or with None, whether it passed in its run."""
+    if threshold is None or verdict.score is None:
         return bool(verdict.passed)
-    return passes(score, threshold)
+    return passes_by(verdict, verdict.vote_scores, threshold)
 
 
 def reaches(values: Floats, threshold: float) -> Bools:

@@ -16,7 +16,7 @@ from typing import Any
 
 from groundjudge.runs.latest_verdicts import LatestVerdicts, latest_verdicts
 from groundjudge.runs.summary import Summary, Tally
-from groundjudge.verdict import Verdict, deciding_score, passes
+from groundjudge.verdict import Verdict, passes_anew
 
 # Maximum number of verdicts of a kind on the page. A kind is one judge with one outcome and, if there are
 # labels, whether people agree with it.
@@ -138,7 +138,7 @@ def collect(
         disagreements: the judge and case of each verdict that differs from people's label.
         most_of_a_kind: the maximum number to keep of each kind.
         thresholds: the lowest score that passes, 0..1, by judge; the verdicts of other judges pass as in the
-            run. Votes always do, because their agreement was counted that way.
+            run. Single votes always do, because their agreement was counted that way.
     """
     latest = latest_verdicts(verdicts)
     tally = Tally()
@@ -146,9 +146,8 @@ def collect(
     shown_verdicts: list[Verdict] = []
     n_of_kind: Counter[tuple[str, str, bool | None, bool]] = Counter()
     for verdict in latest:
-        score = deciding_score(verdict)
-        if verdict.judge in thresholds and score is not None:  # without a score it passes as in the run
-            passed = passes(score, thresholds[verdict.judge])
+        if verdict.judge in thresholds:
+            passed = passes_anew(verdict, thresholds[verdict.judge])
             verdict = verdict.model_copy(update={"passed": passed})  # noqa: PLW2901  the same verdict
         tally.add(verdict)
         counts.setdefault(verdict.judge, JudgeCounts()).add(verdict)
