@@ -161,6 +161,17 @@ def test_nothing_is_sent_for_what_is_refused(
     assert result.exit_code == 2
     assert message in result.output
     assert not run.server.calls
+    # What was not there before is not left behind, as if a command had been killed.
+    assert (path is not None and ".batch" in path) or not (run.folder / "v.jsonl.batch").exists()
+
+
+def test_rows_that_need_no_request_are_announced(batches: Any) -> None:
+    run: BatchCommands = batches()
+    (run.folder / "cases.jsonl").write_text('{"question": "q", "text": "It is open.", "said": "It is."}\n')
+    submitted = run.submit()
+    assert (submitted.exit_code, run.server.calls) == (0, [])
+    assert "nothing is sent: `groundjudge batch collect" in submitted.stderr
+    assert "no row has" in run.collect().output
 
 
 def test_a_state_of_another_run_is_refused(batches: Any, monkeypatch: pytest.MonkeyPatch) -> None:

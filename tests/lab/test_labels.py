@@ -102,6 +102,16 @@ def test_label_off_the_judges_scale_raises_an_error_that_names_the_case(judge: s
         labels_for(judge, Labels({"case 7": {judge: value}}))
 
 
+def test_zeros_and_ones_on_another_scale_are_refused() -> None:
+    values = Labels({"a": {"statement_groundedness": 1}, "b": {"statement_groundedness": 0}})
+    with pytest.raises(
+        LabelError, match=r"unreadable_label.* are 0 or 1, but its scale is 0\.\.10: if 1 means"
+    ):
+        labels_for("statement_groundedness", values)
+    on_scale = {**values.by_case, "c": {"statement_groundedness": 8}}
+    assert labels_for("statement_groundedness", Labels(on_scale)).by_case["a"].number == 0.1
+
+
 def rows_of(*labels: object) -> list[dict[str, Any]]:
     """Rows on one case, all alike but for the label."""
     return [{"id": "a", "label": label} for label in labels]
@@ -257,7 +267,10 @@ def test_one_message_counts_the_words_that_nobody_declared(
     )
     with pytest.raises(LabelError) as raised:
         labels_for(judge, replace(labels, vocabulary=vocabulary))
-    remedy = "; correct the label, or name the prompt file that defines it with --judge-file"
+    remedy = (
+        "; correct the label, choose its judge with --judge, or name the prompt file that defines it with "
+        "--judge-file"
+    )
     assert (raised.value.code, raised.value.message) == ("unreadable_label", message + remedy)
 
 

@@ -12,7 +12,7 @@ import pytest
 from command_line import GOOD, ROW, Invoke
 from scripted_model import ScriptedModel
 
-from groundjudge import Prices, Reply, Usage, as_judge, load, load_rubric, run, summarise
+from groundjudge import Prices, Reply, Usage, as_judge, cascade, load, load_rubric, run, summarise
 from groundjudge.runs.cost import estimate, prompt_tokens
 from groundjudge.types import Request
 
@@ -95,6 +95,15 @@ def test_estimate_counts_the_calls_of_a_run() -> None:
     assert first.prompt_tokens == 2 * prompt_tokens(judges[0].rubric.ask(ROW))
     assert first.completion_tokens == 2 * 2000
     assert estimate(load("groundedness", model=no_call), [])[0].n_calls == 0
+
+
+def test_offline_judge_calls_no_model() -> None:
+    offline, strong = load("groundedness", model="offline"), load("groundedness", model=no_call)
+    both = cascade([offline, strong], until=(None, 0.8))
+    alone, first = estimate([offline], [ROW])[0], estimate([both], [ROW])[0]
+    assert (alone.n_calls, alone.calls_per_row, alone.n_free, alone.prompt_tokens) == (0, (0, 0), 1, 0)
+    assert (first.n_calls, first.calls_per_row, first.n_free) == (1, (0, 1), 0)
+    assert first.prompt_tokens == estimate([strong], [ROW])[0].prompt_tokens
 
 
 def test_estimate_without_max_tokens_has_no_completion_tokens() -> None:

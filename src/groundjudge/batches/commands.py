@@ -188,6 +188,8 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     shared = f"duplicate rows {planned.n_shared:,}"
     online = f", asked online {planned.n_online:,}" if planned.n_online else ""
     note(f"{counts}, {shared}, verdicts without a request {planned.n_free:,}{online}")
+    if not planned.n_requests and not planned.n_online:
+        note(f"nothing is sent: `groundjudge batch collect {out}` says why")
 
 
 def status(out: SubmittedOut) -> None:

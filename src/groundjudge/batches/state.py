@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -165,5 +165,9 @@ def open_state(folder: Path, *, is_new: bool = False) -> Generator[State, None, 
         raise StateError("no_state", message, str(folder))
     folder.mkdir(0o700, exist_ok=True)  # prompts and replies may be confidential
     in_use = StateError("in_use", f"{folder}: another command is working on it", str(folder))
-    with lock_file(folder / "state.json", in_use):
-        yield State(folder)
+    try:
+        with lock_file(folder / "state.json", in_use):
+            yield State(folder)
+    finally:
+        with suppress(OSError):  # only an empty one can be removed: that of a run that was refused
+            folder.rmdir()

@@ -60,7 +60,8 @@ def labelling_page(
     for case_id in case_ids:
         if case_id not in cases_by_id:
             message = (
-                f"the file of cases has no row {case_id!r}, which was drawn: pass the file that was judged"
+                f"the file of cases has no row {case_id!r}, which was drawn: pass the file that was judged, "
+                "with all its rows"
             )
             raise LabelError("bad_option", message, case_id)
         rows.append(case_data(cases_by_id[case_id]))

@@ -508,7 +508,7 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
         values[case_id] = label.get(judge) if is_mapping(label) else label
     are_words = any(vocabulary.find_label(value) for value in values.values())
     by_case: dict[str, HumanLabel] = {}
-    is_on_scale = False
+    on_scale: list[object] = []
     unknown_words: Counter[str] = Counter()
     faults: list[LabelError] = []
     for case_id, value in values.items():
@@ -523,7 +523,7 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
         elif are_words and not is_mapping(labels.by_case[case_id]):
             unknown_words[str(value)] += 1
         elif rubric is not None and is_mapping(labels.by_case[case_id]):
-            is_on_scale = True
+            on_scale.append(value)
             try:
                 by_case[case_id] = _label_on_scale(value, rubric, case_id)
             except LabelError as error:
@@ -536,9 +536,11 @@ def labels_for(judge: str, labels: Labels, threshold: float | None = None) -> Ju
     if unknown_words:
         _refuse_words(unknown_words, judge, vocabulary)
     _raise_faults(faults)
+    if rubric is not None and on_scale and rubric.scale.best != 1:
+        _refuse_zeros_and_ones(on_scale, rubric)
     if threshold is None and are_words:
         threshold = vocabulary.threshold
-    elif threshold is None and rubric is not None and is_on_scale:
+    elif threshold is None and rubric is not None and on_scale:
         threshold = rubric.threshold
     elif threshold is None and {label.number for label in by_case.values()} <= {0.0, 1.0, None}:
         threshold = 1.0
@@ -575,6 +577,16 @@ def _label_on_scale(value: object, rubric: Rubric, case_id: str) -> HumanLabel:
     return HumanLabel(rubric.format.score(Reading(first, parts=tuple(parts)), rubric.scale))
 
 
+def _refuse_zeros_and_ones(values: Iterable[object], rubric: Rubric) -> None:
+    """Refuse labels on a judge's scale that are all 0 or 1: they more likely mean grounded or not."""
+    if all(_finite_number(value) in {0, 1} for value in values):
+        message = (
+            f"all labels of {rubric.name} are 0 or 1, but its scale is {rubric.scale}: if 1 means grounded, "
+            "write the label without the judge's name"
+        )
+        raise LabelError("unreadable_label", message, rubric.name)
+
+
 def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary) -> NoReturn:
     """Raise an error that names each word that is not a label, and how often it occurs."""
     words: list[str] = []
@@ -587,9 +599,10 @@ def _refuse_words(counts: Counter[str], judge: str, vocabulary: LabelVocabulary)
         known_labels = ", ".join(repr(name) for name in vocabulary.scores)
         labels = f"a label of {judge} ({known_labels})"
     message = (
-        f"{', '.join(words)}: not {labels}; correct the label, or name the prompt file that defines it with "
+        f"{', '.join(words)}: not {labels}; correct the label, choose its judge with --judge, or name the "
+        "prompt file that defines it with --judge-file"
     )
-    raise LabelError("unreadable_label", message + "--judge-file", next(iter(counts)))
+    raise LabelError("unreadable_label", message, next(iter(counts)))
 
 
 def find_grounded(judge: str, labels: Labels, threshold: float | None = None) -> dict[str, bool]:

@@ -35,7 +35,8 @@ class Estimate(Frozen):
         n_calls: the maximum number of calls that it would make.
         calls_per_row: the fewest and the most calls for a case; they differ for a panel that stops once it
             is decided, and for a cascade.
-        n_free: cases with a blank response that get a verdict without a call (see `empty_response`).
+        n_free: cases that get a verdict without a call: with a blank response (see `empty_response`), and all
+            of the offline judge.
         n_error: rows that would get an error without a call, except for lines without a row.
         prompt_tokens: of the prompts of all these calls together, see `prompt_tokens`.
         completion_tokens: the maximum of all replies together; None if nothing limits them.
@@ -130,7 +131,7 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
     """Count what a case adds to the counts of a judge: each rubric asks once."""
     requests: list[Request] = []
     try:
-        for rubric in judge.rubrics:
+        for rubric in _asking_rubrics(judge):
             if not blank_response_verdict(rubric, case):
                 requests.append(rubric.ask(case))
     except GroundjudgeError:  # such as a missing input or, by default, response, which every vote needs
@@ -139,10 +140,21 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
     return {"n_calls": len(requests), "n_free": int(not requests), "prompt_tokens": n_tokens}
 
 
+def _asking_rubrics(judge: AnyJudge | Rubric) -> list[Rubric]:
+    """Return the rubrics that a model is called for, which the offline judge is not."""
+    if isinstance(judge, Rubric):
+        return [judge]
+    rubrics: list[Rubric] = []
+    for rubric, model in zip(judge.rubrics, judge.models, strict=True):
+        if not getattr(model, "never_waits", False):
+            rubrics.append(rubric)
+    return rubrics
+
+
 def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     """Make a judge's estimate from what `_count_case` counted in all cases."""
     limits: list[int | None] = []  # for each vote, how many tokens its reply may have
-    for rubric in judge.rubrics:
+    for rubric in _asking_rubrics(judge):
         if not rubric.way.writes_text:
             limits.append(0)
             continue
@@ -153,12 +165,12 @@ def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     if isinstance(judge, Panel) and judge.stop == "decided":  # the first votes can agree
         fewest_calls = FIRST_VOTES
     if isinstance(judge, Cascade):  # the first judge can be sure
-        fewest_calls = 1
+        fewest_calls = 1 - (len(judge.rubrics) - n_votes)
     set_limits = [limit for limit in limits if limit is not None]
     completion_tokens = None
     if len(set_limits) == n_votes:  # a vote without a limit can answer at any length
         # The calls are not counted by vote: each could be the one with the longest reply.
-        completion_tokens = max(set_limits) * counts["n_calls"]
+        completion_tokens = max(set_limits, default=0) * counts["n_calls"]
     return Estimate(
         judge=judge.name,
         n_calls=counts["n_calls"],

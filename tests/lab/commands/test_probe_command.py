@@ -142,8 +142,9 @@ def test_spent_budget_can_be_resumed(probe: Callable[..., Any]) -> None:
     assert "stopped: calls made: 7" in stopped.stderr
     n_kept = len(verdicts_in(Path("probe.jsonl").read_text()))
     assert 0 < n_kept <= 7
-    resumed = probe("--out", "probe.jsonl", "--resume")
+    resumed = probe("--out", "probe.jsonl", "--resume", "--card", "card.json")
     assert resumed.exit_code == 0
+    assert probe("--out", "probe.jsonl", "--resume", "--card", "card.json").exit_code == 0
     assert f"{n_kept} verdicts reused" in resumed.stdout
     assert "caught" in resumed.stdout
 

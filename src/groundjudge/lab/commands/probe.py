@@ -175,8 +175,8 @@ def probe(
         [("the file of cases", cases), *selection.prompt_files],
     )
     refuse_table(out)
-    # A card that must not be replaced is refused before any request is sent.
-    with hold_file("--card", card, overwrite=output.overwrite):
+    # A card that must not be replaced is refused before any request is sent; a resumed run replaces its own.
+    with hold_file("--card", card, overwrite=output.overwrite or output.resume):
         (loaded_judge,) = selection.judges(cache=cache)
         judged_by = partial(run_judge, ask_twice(loaded_judge), to_judge, **asdict(limits))
         # The figures are computed from all verdicts, including reused ones.
