@@ -84,6 +84,11 @@ def sentences(text: str) -> list[Span]:
     Each has a letter or a digit: anything without belongs to the sentence before, and so do the citation
     markers after it, and the lines around code. A text without any is one sentence; a blank text has none.
     """
+    return [Span(text[start:end], start, end) for start, end in sentence_places(text)]
+
+
+def sentence_places(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text begin and end."""
     plain = without_citations(text)
     if "```" in text or "~~~" in text:  # finding the lines takes a hundred times as long
         plain = _FENCE.sub(_blank, plain)
@@ -97,13 +102,13 @@ def sentences(text: str) -> list[Span]:
                 sentence_starts.append(piece_start)
             has_letter = True
         piece_start = piece_end
-    spans: list[Span] = []
+    places: list[tuple[int, int]] = []
     for start, end in pairwise([*sentence_starts, len(text)]):
-        sentence = text[start:end].strip()
+        sentence = text[start:end].lstrip()
         if sentence:
-            first = text.index(sentence, start)  # only white space comes before it
-            spans.append(Span(sentence, first, first + len(sentence)))
-    return spans
+            sentence_start = end - len(sentence)  # only white space comes before it
+            places.append((sentence_start, sentence_start + len(sentence.rstrip())))
+    return places
 
 
 def without_citations(text: str) -> str:
