@@ -152,14 +152,18 @@ def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is 
 
 def fold_label(label: str) -> str:
     """Return a label as it is compared: `**Not_supported.**` is "not supported"."""
-    if label.isalnum():  # a number or a word, as most are
-        return label.casefold()
+    words = unwrap(label)
+    if words.isalnum():  # a number or a word, as most are
+        return words.casefold()
     # Hyphens between letters become spaces; the dashes that remain have a meaning, as in "−1" and "A–".
-    return re.sub(SPACES, " ", unwrap(label).casefold()).translate(MARKS)
+    return re.sub(SPACES, " ", words.casefold()).translate(MARKS)
 
 
 def unwrap(text: str) -> str:
     """Return a text without its final full stop and without pairs of marks and white space around it."""
+    text = text.strip()
+    if text.isalnum():  # a number or a word, as most are
+        return text
     # By index: 200,000 quotation marks in a scorecard must not cause a copy for each of them.
     start, end = 0, len(text)
     while True:

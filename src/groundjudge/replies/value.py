@@ -137,7 +137,7 @@ class Reader:
         Raises:
             ReplyError: as for `read_verdict`.
         """
-        is_no_claim = fold_label(self.text_of(place)) == fold_label(NO_CLAIM)
+        is_no_claim = fold_label(self.text_of(place)) == NO_CLAIM.casefold()
         if is_no_claim and not self.scale.find_choice(NO_CLAIM) and not self.has_below(place):
             return Reading(None)
         _, reading = self.read_verdict([place], sentence)
