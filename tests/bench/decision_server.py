@@ -3,8 +3,9 @@
     python decision_server.py    prints its port and serves until its stdin is closed
 
 It answers the first request with so many questions as a strict stand-in does, and later ones with the same
-bytes: the cases of the benchmark have the same number of questions and options. Its probabilities have two
-decimals, as the servers of the System One form send them; with 17 digits, a reply is half as long again.
+answers and an id of their own: the cases of the benchmark have the same number of questions and options.
+Its probabilities have two decimals, as the servers of the System One form send them; with 17 digits, a reply
+is half as long again.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from itertools import count
 
 from server import serve
 from standin_decisions import Decisions
@@ -30,8 +32,11 @@ def hundredths(_: str, keys: Sequence[str]) -> list[float]:
     return probabilities
 
 
-RESPONSES: dict[tuple[str, ...], bytes] = {}
-"""The whole HTTP responses by the form and the sizes of the questions."""
+ANSWERS: dict[tuple[str, ...], bytes] = {}
+"""The bodies of responses by the form and the sizes of the questions."""
+
+NUMBERS = count(1)
+"""The numbers of responses: no two have equal bodies, which a cache would have to read only once."""
 
 
 def response(_: bytes, body: bytes) -> bytes:
@@ -43,13 +48,13 @@ def response(_: bytes, body: bytes) -> bytes:
         options = question.get("choices", question.get("criteria"))
         sizes.append(f"{question.get('name')} {len(options)}")
     key = tuple(sizes)
-    if key not in RESPONSES:
+    if key not in ANSWERS:
         answer = Decisions(hundredths)(content)
         assert isinstance(answer, Raw), answer
-        fields = f"Content-Type: application/json\r\nContent-Length: {len(answer.body)}"
-        head = f"HTTP/1.1 200 OK\r\n{fields}\r\n\r\n"
-        RESPONSES[key] = head.encode() + answer.body
-    return RESPONSES[key]
+        ANSWERS[key] = answer.body
+    numbered = b'{"id": "%08d", %b' % (next(NUMBERS), ANSWERS[key].removeprefix(b"{"))
+    fields = f"Content-Type: application/json\r\nContent-Length: {len(numbered)}"
+    return f"HTTP/1.1 200 OK\r\n{fields}\r\n\r\n".encode() + numbered
 
 
 if __name__ == "__main__":
