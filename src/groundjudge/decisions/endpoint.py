@@ -12,7 +12,7 @@ import orjson
 from pydantic_core import to_json
 
 from groundjudge.case.data import is_list, is_mapping, is_number
-from groundjudge.decisions.answers import reply_with
+from groundjudge.decisions.answers import parse_json, reply_with
 from groundjudge.decisions.inquiry import Inquiry, inquiry_of
 from groundjudge.decisions.question import Option, system_one_questions
 from groundjudge.decisions.state import RULES
@@ -331,7 +331,7 @@ class DecisionModel(EndpointModel):
             return None
         text = answer.decode("utf-8-sig", errors="replace")  # some servers begin with a byte order mark
         try:
-            body = orjson.loads(text)
+            body = parse_json(text)
         except ValueError:
             return None
         if not is_mapping(body) or not (is_list(body.get("answers")) or is_mapping(body.get("answers"))):

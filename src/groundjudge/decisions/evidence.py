@@ -91,6 +91,6 @@ def find_evidence(
     indices.sort(key=probabilities.__getitem__, reverse=True)
     evidence: list[Evidence] = []
     for index in indices[:MAX_CHOSEN]:
-        number = int(question.keys[index])
+        number = int(question.options[index].key)
         evidence.append(evidence_of(source[number - 1], number))
     return tuple(evidence)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 
@@ -37,7 +36,7 @@ class Question:
     instructions: str
     options: tuple[Option, ...]
 
-    @cached_property
+    @property
     def keys(self) -> list[str]:
         """The keys of the options."""
         return [option.key for option in self.options]

@@ -89,8 +89,9 @@ class DecisionWay:
             answers.update(read_answers(reply.text, questions))
             if waiting:
                 return None
-            whole_reply = replace(reply, text="\n".join([*texts, reply.text]))
-            return read_verdict(self.questionnaire, request, answers, whole_reply)
+            if texts:
+                reply = replace(reply, text="\n".join([*texts, reply.text]))
+            return read_verdict(self.questionnaire, request, answers, reply)
 
         while True:
             questions = waiting.pop(0)
