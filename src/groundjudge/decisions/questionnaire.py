@@ -302,8 +302,7 @@ def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[
     evidence = sentence_question.evidence
     if evidence is not None and sentences.source:
         none = Option("0", evidence.none)
-        # The numbers are enough: descriptions would be most of what is sent.
-        choices = [Option(str(number), None) for number in range(1, len(sentences.source) + 1)]
+        choices = [_numbered_option(number) for number in range(1, len(sentences.source) + 1)]
         options = (none, *choices)
         index = SourceIndex(sentences.source) if len(choices) > MAX_OFFERED else None
         for number, sentence in enumerate(sentences.response, 1):
@@ -315,6 +314,13 @@ def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[
     if questionnaire.whole is not None:
         questions.append(make_question(questionnaire.whole))
     return tuple(questions)
+
+
+@lru_cache(1024)  # they are the same for each case
+def _numbered_option(number: int) -> Option:
+    """Return the option of an evidence question that is a sentence of the source."""
+    # The number is enough: descriptions would be most of what is sent.
+    return Option(str(number), None)
 
 
 @lru_cache(1024)  # the questions about long responses, of several judges: they are the same for each case
