@@ -289,6 +289,7 @@ class _GuardedChain:
         self.read_fields = guard.judge.cases(guard.fields, ROOTS, self._read_exchange)
 
     def invoke(self, chain_input: Any) -> Any:  # noqa: ANN401  the chain's
+        """Run the chain, again with the note while its answer fails, and return what goes out."""
         outputs: list[Any] = []  # of each try
 
         def ask(try_input: Any) -> Any:  # noqa: ANN401
@@ -301,6 +302,7 @@ class _GuardedChain:
         return self._result_of(chain_input, output, outcome)
 
     async def ainvoke(self, chain_input: Any) -> Any:  # noqa: ANN401
+        """Do the same asynchronously."""
         outputs: list[Any] = []
 
         async def ask(try_input: Any) -> Any:  # noqa: ANN401

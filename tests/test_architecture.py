@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -146,6 +147,13 @@ def arrows_between_wings() -> set[tuple[str, str]]:
     """Which wing imports which other."""
     layers = {(layer_of(module), layer_of(other)) for module, other in arrows()}
     return {(layer, other) for layer, other in layers if {layer, other} <= {*WINGS}}
+
+
+def test_what_an_adapter_imports_is_a_known_framework() -> None:
+    for module, names in imports().items():
+        if layer_of(module) == "adapters":
+            packages = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+            assert packages - {"groundjudge", "pydantic", "pydantic_core"} <= {*FRAMEWORKS}, module
 
 
 def test_every_file_belongs_to_the_core_to_a_wing_or_to_the_adapters() -> None:

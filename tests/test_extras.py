@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 from command_line import run_program
+from test_architecture import FRAMEWORKS
 
-OPTIONAL = """
-    agents anthropic deepeval inspect_ai langchain langchain_anthropic langchain_core langfuse langgraph
-    langsmith mlflow numpy opentelemetry pandas pyarrow pydantic_ai pydantic_evals pyspark scipy sklearn
-""".split()
+OPTIONAL = (*FRAMEWORKS, "anthropic", "langchain_anthropic", "numpy", "pandas", "pyarrow", "scipy", "sklearn")
 """Every package that an extra brings, and what these bring: none can be imported."""
 
 # In one process, since each takes half a second to start: a command prints its status and its last line.

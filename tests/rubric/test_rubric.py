@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from groundjudge.replies import (
     Scorecard,
     Tags,
 )
+from groundjudge.rubric.options import declared_options
+from groundjudge.rubric.settings import ADDED_TO_PROMPT
 from groundjudge.types import Judge, Rubric, RubricOptions
 
 ROW = {"query": "When?", "context": "It opens at nine.", "response": "It opens at nine."}
@@ -361,3 +363,8 @@ def test_a_value_of_the_wrong_kind_names_its_option(option: str, values: list[ob
 def test_a_judge_names_the_option_too(option: str, value: object, more: dict[str, int]) -> None:
     with pytest.raises(TypeError, match=f"^{option} must be "):
         load("groundedness", model="offline", **{option: value}, **more)  # type: ignore[call-overload]
+
+
+def test_every_option_of_a_rubric_changes_one_of_its_fields_or_its_prompt() -> None:
+    taken = {*ADDED_TO_PROMPT, "reply", *(setting.name for setting in fields(Rubric))}
+    assert declared_options(RubricOptions).keys() <= taken

@@ -26,8 +26,15 @@ from groundjudge.batches.submission import (
     part_line,
     state_folder,
 )
-from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, fetch_batch, plan
-from groundjudge.batches.submit import submit as create_batches
+from groundjudge.batches.submit import (
+    LISTED_WITHIN,
+    Plan,
+    answers_of,
+    create_batches,
+    download,
+    fetch_batch,
+    plan_batches,
+)
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, hold_file, open_out, refuse_table
 from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
@@ -183,7 +190,7 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
     """Plan the batches of a run that has none yet, and say how many there are."""
     if is_nonempty_file(out) and not resume:
         fail(f"--out {out} already exists: continue it with --resume, or choose another file")
-    planned = _plan(run, out)
+    planned = _plan_missing(run, out)
     counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
     shared = f"duplicate rows {planned.n_shared:,}"
     online = f", asked online {planned.n_online:,}" if planned.n_online else ""
@@ -193,7 +200,7 @@ def _plan_new_run(run: Submission, out: str, *, resume: bool) -> None:
 
 
 def status(out: SubmittedOut) -> None:
-    """Ask the provider for the progress of a run's batches. Nothing is changed.
+    """Ask the provider for the progress of a run's batches. No batch is changed.
 
     Exit status: 0 if all batches have ended, 1 if not, 2 if nothing was submitted.
     """
@@ -250,7 +257,7 @@ def collect(
         has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
         # What fails in a further batch goes into yet another one, until nothing is left to ask.
         while has_all and finish == "batch":
-            planned = _plan(run, out).parts
+            planned = _plan_missing(run, out).parts
             if not planned:
                 break
             has_all = _gather(run, wait_between=wait_between, listed_within=listed_within)
@@ -322,8 +329,11 @@ def _gather(run: Submission, *, wait_between: float | None, listed_within: float
         time.sleep(wait_between)
 
 
-def _plan(run: Submission, out: str) -> Plan:
-    """Plan batches of the requests that must be sent, or sent again."""
+def _plan_missing(run: Submission, out: str) -> Plan:
+    """Plan batches of the requests that must be sent, or sent again, and store the plan.
+
+    If nobody said which parameters the models refuse, the first request of each kind is sent online.
+    """
     output = options.OutputOptions(resume=True)
     models = models_of(run.judges)
     first_requests: FirstRequests | None = None
@@ -333,7 +343,7 @@ def _plan(run: Submission, out: str) -> Plan:
         for model in models:
             declare_refusals(model, run.settings["refused"])
     with closing(answers_of(run.state)) as answers, open_out(out, run.judges, output) as verdict_file:
-        return plan(run, answers, verdict_file.previous, first_requests)
+        return plan_batches(run, answers, verdict_file.previous, first_requests)
 
 
 def cancel(out: SubmittedOut) -> None:

@@ -106,7 +106,7 @@ class Plan:
         return state.requests(part.number).stat().st_size + line_size <= provider.max_bytes
 
 
-def plan(
+def plan_batches(
     run: Submission, answers: Answers, previous: Previous | None, first_requests: FirstRequests | None
 ) -> Plan:
     """Put every unanswered request into parts, which are stored as a whole or not at all.
@@ -158,7 +158,7 @@ def _count_attempts(state: State) -> DiskDict:
     return attempts
 
 
-def submit(
+def create_batches(
     run: Submission,
     listed_within: float = LISTED_WITHIN,
     show: Callable[[PartOfRun], object] = lambda _: None,

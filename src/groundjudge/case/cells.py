@@ -26,7 +26,7 @@ def read_list(text: str, *types: type) -> Sequence[Any] | None:
 
     An entry may also be absent; the code that reads the entries refuses that as in any list.
     """
-    values = _parse(text)
+    values = _parse_list(text)
     if not is_list(values):
         return None
     for value in values:
@@ -67,7 +67,7 @@ def read_documents(field: str, text: str) -> object:
     values = read_list(text, str, dict)
     if values is not None:
         return values
-    if _parse(text) is None and LIST_OF_TEXTS.match(text.lstrip()):
+    if _parse_list(text) is None and LIST_OF_TEXTS.match(text.lstrip()):
         raise CaseError(code_of(field), _why_no_list(field, text), field)
     return text
 
@@ -83,12 +83,12 @@ def refuse_messages(field: str, text: str) -> None:
     Raises:
         CaseError: `field_unreadable`.
     """
-    if _parse(text) is None and LIST_OF_MESSAGES.match(text.lstrip()):
+    if _parse_list(text) is None and LIST_OF_MESSAGES.match(text.lstrip()):
         raise CaseError("field_unreadable", _why_no_list(field, text), field)
 
 
-def _parse(text: str) -> object:
-    """Parse a string that begins like a list; None if it is not JSON, the string if more than a list."""
+def _parse_list(text: str) -> object:
+    """Return the list that a string is; None if it begins like a list, but is not JSON; else the string."""
     stripped = text.strip()
     if not stripped.startswith("["):
         return text

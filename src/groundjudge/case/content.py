@@ -173,8 +173,9 @@ def read_block(block: object) -> Piece:
     text = entry.take("text", "refusal")
     if text is None and sort_of_block(block_type) == "text":
         text = entry.take("content")
-    has_one_key = is_mapping(block) and len(block) == 1
-    if is_mapping(block) and has_one_key:
+    has_one_key = False
+    if is_mapping(block) and len(block) == 1:
+        has_one_key = True
         key, inner = next(iter(block.items()))
         if is_mapping(inner):
             # Bedrock and Gemini: the only key is the type.
@@ -191,6 +192,7 @@ def read_block(block: object) -> Piece:
             entry.take("source")
             sort = "text"
             text = content_text(first_value(source, "data", "content"))
+    # Without a type, a text is one if it is all there is ({"text": "..."}), and in an object of an SDK.
     if isinstance(text, str) and (sort == "text" or has_one_key or not is_mapping(block)):
         return Piece("text", text, is_whole=not entry.keys_left())
     if sort == "text" and (text is not None or entry.keys_left(with_names=True)):

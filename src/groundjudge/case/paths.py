@@ -104,7 +104,9 @@ def _nearest(path: str, paths: Iterable[str]) -> str:
 def until_found(
     rows: Iterable[Mapping[str, Any] | CaseError], paths: FieldPaths, source: str
 ) -> Iterator[Mapping[str, Any] | CaseError]:
-    """Yield the rows of a file, checking until each path was found, so that a misspelt path is an error.
+    """Yield the rows of a file up to the one in which the last path was found; a misspelt path is an error.
+
+    The caller goes on with the rest, in which nothing needs to be looked for.
 
     Raises:
         CaseError: `bad_path`, after the last row, if no row had one of the paths, not even with a null; the

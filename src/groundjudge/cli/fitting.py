@@ -77,8 +77,9 @@ def _missing_fields(judge: AnyJudge, case: Case) -> set[str]:
     """Return the fields that a judge needs and a case lacks. A response may be missing in any file."""
     fields: set[str] = set()
     for rubric in judge.rubrics:
-        # An unreadable field is not missing: it is an error of its row.
-        with suppress(CaseError):
-            for prompt_input in rubric.prompt.missing(case):
-                fields.add(prompt_input.field)
+        for prompt_input in rubric.prompt.inputs:
+            # An unreadable field is not missing: it is an error of its row.
+            with suppress(CaseError):
+                if prompt_input.is_missing(case):
+                    fields.add(prompt_input.field)
     return fields - {"response"}

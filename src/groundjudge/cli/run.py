@@ -108,7 +108,7 @@ def run(
     screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
     # A case that is named twice is printed once.
     for case_id in dict.fromkeys(full or ()):
-        show_case(screen, case_id, totals.kept_verdicts.get(case_id, []), rows.sources(case_id))
+        show_case(screen, case_id, totals.kept_verdicts.get(case_id, []), rows.documents_of(case_id))
     exit_after_run(rows, totals, out, min_coverage)
 
 

@@ -227,7 +227,7 @@ class JudgeSelection:
         if self.panel:
             return [panel(judges, **votes)]
         if self.cascade:
-            bounds["until"] = _as_pairs(bounds["until"])
+            bounds["until"] = _as_tuples(bounds["until"])
             return [make_cascade(judges, **bounds)]
         if self.repeats:
             return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
@@ -255,10 +255,10 @@ def _own_inputs(judge: Judge, blanks: Mapping[str, Sequence[str]]) -> JudgeOptio
     return cast("JudgeOptions", own_blanks)
 
 
-def _as_pairs(bounds: object) -> object:
-    """Make tuples of lists, in which an identity can be counted: [[0.1, 0.9]] -> ((0.1, 0.9),)."""
+def _as_tuples(bounds: object) -> object:
+    """Return bounds as tuples, which the identity of a cascade needs: [[0.1, 0.9]] -> ((0.1, 0.9),)."""
     if isinstance(bounds, list):
-        return tuple(map(_as_pairs, cast("list[object]", bounds)))
+        return tuple(map(_as_tuples, cast("list[object]", bounds)))
     return bounds
 
 
@@ -286,7 +286,9 @@ def read_options(assignments: Sequence[str]) -> dict[str, Any]:
         if not isinstance(entry, str) and not is_number(entry):
             fail(f"-O {assignment}: {key} is neither a name nor a number")
         # `-O parameters=none` has set the whole option, which is then not a mapping.
-        if not isinstance(values, dict) or entry in values:
+        if not isinstance(values, dict):
+            fail(f"-O {assignment}: {name} is given as a whole, too: leave one out")
+        if entry in values:
             fail(f"-O {assignment}: {path} is given twice: leave one out")
         values[entry] = value
     try:

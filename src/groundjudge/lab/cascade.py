@@ -196,7 +196,7 @@ def calibrate_cascade(  # noqa: PLR0913  each option changes the bounds or the f
             certainty=certainty,
         )
         rows.append(row)
-    standing = find_standing(rows, accuracy)
+    standing = find_standing(rows, accuracy)  # the rows that the cheap judge may decide alone
     # "Not applicable" alone has no bounds.
     if all(row.number is None for row in standing):
         raise LabelError("no_threshold", _why_none(rows, accuracy, judge), judge)

@@ -179,7 +179,7 @@ class Sample:
         return np.asarray(weights * correction[:, stratum_of_row])
 
     def count_unscored(self, rule: Unscored | None) -> Sample:
-        """Leave out rows without a score (None), or give them the score and outcome that they count with.
+        """Give rows without a score the score and outcome of a rule; leave them out if there is none.
 
         Without labels, "wrong" means a score of 0 that does not pass, and "right" a score of 1 that passes.
         """

@@ -232,11 +232,11 @@ def _says(sentence: Sequence[Term], claim: Sequence[Term], language: Language) -
     lacks_word = False
     pairs: list[tuple[Term, Term]] = []  # terms of the sentence and of the claim with the same key
     for term in claim[:-1]:
-        differs = sentence[place].key != term.key
-        if differs and place > 0 and not lacks_word and _may_be_left_out(sentence[place], language):
+        may_skip = place > 0 and not lacks_word and _may_be_left_out(sentence[place], language)
+        if may_skip and sentence[place].key != term.key:
             lacks_word = True
             place += 1
-        if sentence[place].key != term.key:
+        if sentence[place].key != term.key:  # also if a word was skipped
             return False
         pairs.append((sentence[place], term))
         place += 1

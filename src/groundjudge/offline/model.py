@@ -107,7 +107,11 @@ class OfflineModel:
 
 
 def _source_texts(rubric: Rubric, case: Case) -> list[str]:
-    """Return the texts that must support the response: the first that the prompt shows and the case has."""
+    """Return the texts that must support the response.
+
+    They are the first of these that the prompt shows and the case has: the context; the reference; profile
+    and answers; the query and the results of tools.
+    """
     # In the prompt's order: texts are numbered in the reason, and the same in every process.
     fields = [prompt_input.field for prompt_input in rubric.inputs]
     # A judge with a level for "nothing to ground" falls back on the query if the context is empty; any other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -40,6 +40,22 @@ class Input(Frozen):
     def is_custom(self) -> bool:
         """Whether it is a custom input, which is looked up in the case's metadata."""
         return self.name not in FIELD_NAMED
+
+    def is_missing(self, case: Case, blank_fields: Collection[str] = ()) -> bool:
+        """Whether the prompt requires the input, and a case lacks it.
+
+        Args:
+            case: the case.
+            blank_fields: the fields that must be given, but may be blank.
+
+        Raises:
+            CaseError: its value, required or not, cannot be read.
+        """
+        value = self.value(case)
+        if not self.required:
+            return False
+        may_be_blank = self.may_be_empty or self.field in blank_fields
+        return value is None or (is_blank(value) and not may_be_blank)
 
     def value(self, case: Case) -> Any:  # noqa: ANN401  any field's value
         """Return the value that a case has for the input; None if it was not given.

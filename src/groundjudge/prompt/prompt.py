@@ -18,7 +18,6 @@ from typing import Any
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
 from groundjudge.case.numbered import Sentences
-from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, name_list
 from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
 from groundjudge.prompt.front_matter import FrontMatter, split_front_matter
@@ -134,7 +133,7 @@ class Prompt(Frozen):
 
     @property
     def text(self) -> str:
-        """The text of all messages, with a space in place of each placeholder."""
+        """The text of all messages, in which to look for mistakes: with a space for each placeholder."""
         pieces: list[str] = []
         for _, section in self.sections:
             pieces.append(" ".join(section[::2]))
@@ -152,11 +151,7 @@ class Prompt(Frozen):
         """
         missing: list[Input] = []
         for prompt_input in self.inputs:
-            value = prompt_input.value(case)  # also if optional: an unreadable value is an error
-            if not prompt_input.required:
-                continue
-            may_be_blank = prompt_input.may_be_empty or prompt_input.field in blank_fields
-            if value is None or (is_blank(value) and not may_be_blank):
+            if prompt_input.is_missing(case, blank_fields):
                 missing.append(prompt_input)
         return missing
 

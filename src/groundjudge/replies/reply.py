@@ -307,6 +307,7 @@ def _read_message(answer: object) -> Reply | None:
     """
     content = _get_value(answer, "content", str | list)
     refusal = _get_value(answer, "refusal", str) or _read_refusal(content)
+    # A mapping may be anything, even the verdict itself; an object with a content is a library's message.
     if is_mapping(answer):
         is_message = content is not None or refusal is not None
     else:

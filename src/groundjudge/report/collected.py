@@ -138,7 +138,7 @@ def collect(
         disagreements: the judge and case of each verdict that differs from people's label.
         most_of_a_kind: the maximum number to keep of each kind.
         thresholds: the lowest score that passes, 0..1, by judge; the verdicts of other judges pass as in the
-            run. Single votes always do, because their agreement was counted that way.
+            run. The votes of a panel keep their own outcomes, by which its agreement was counted.
     """
     latest = latest_verdicts(verdicts)
     tally = Tally()

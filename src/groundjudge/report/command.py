@@ -187,7 +187,7 @@ def _join_labels(
 def _join_labels_of_cases(
     file: VerdictFile, cases: str, rows: Iterable[FileRow], label_options: measuring.LabelOptions
 ) -> tuple[Labels | None, list[JudgedRows], list[str]]:
-    """Join the labels that a file of cases may contain, with a note if what looks like labels is none."""
+    """Join the labels that a file of cases may contain, with a note if they cannot be read as labels."""
     try:
         people = load_labels(cases, label_options, rows)
         return people, join(file.verdicts, people), []

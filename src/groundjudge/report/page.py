@@ -246,7 +246,12 @@ def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
 
 
 def _part_data(part: Part, response: evidence.Sources | None) -> dict[str, Any]:
-    """Return a part with its evidence; quotes have their texts if the case is not shown."""
+    """Return a part with its evidence; quotes have their texts if the case is not shown.
+
+    Args:
+        part: the part.
+        response: the response of the case; None if the case is not shown.
+    """
     quotes: list[dict[str, Any]] = []
     for quote in part.evidence:
         fields: dict[str, Any] = {

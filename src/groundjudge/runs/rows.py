@@ -225,7 +225,7 @@ class CaseFile:
         containers = RESERVED - {"id"}
         return fields_of_keys.isdisjoint({field_of_column(name), *containers})
 
-    def sources(self, case_id: str) -> Sequence[Document]:
+    def documents_of(self, case_id: str) -> Sequence[Document]:
         """Return the documents of a kept row, to which the evidence of its verdicts points."""
         try:
             case = Case.from_mapping(self.kept_rows.get(case_id, {}))

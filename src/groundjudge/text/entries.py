@@ -81,4 +81,4 @@ def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  any JSON
 def _skip_blanks(text: str, position: int) -> int:
     """Return the first place from a position on that is not white space."""
     blanks = BLANKS.match(text, position)
-    return blanks.end() if blanks else position
+    return blanks.end() if blanks else position  # for type checkers: it always matches

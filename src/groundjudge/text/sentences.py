@@ -187,7 +187,7 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
 
 
 def _is_abbreviation(text: str, next_word: str) -> bool:
-    """Whether a point belongs to the word before it: as in "Dr. Who" and "Abb. 3", not in "ran. We".
+    """Whether a point belongs to the word before it: as in "Dr. Smith" and "Abb. 3", not in "ran. We".
 
     Args:
         text: what comes before the point, as far as a word may go back.
