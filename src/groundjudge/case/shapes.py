@@ -317,12 +317,13 @@ def _nest(fields: Mapping[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for key, value in fields.items():
         *outer_names, name = str(key).split(".")
-        inner: Any = nested
+        inner = nested
         for outer_name in outer_names:
-            inner = inner.setdefault(outer_name, {})
-            if not isinstance(inner, dict):
+            found: object = inner.setdefault(outer_name, {})
+            if not isinstance(found, dict):
                 message = f"{key!r} is inside of {outer_name!r}, which has a value of its own"
                 raise TypeError(message)
+            inner = cast("dict[str, Any]", found)
         inner[name] = value
     return nested
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
-from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, cast, get_args, get_type_hints
 
 from groundjudge.case.data import is_list, is_mapping, is_number
 from groundjudge.errors import PromptError, did_you_mean, name_list
@@ -54,7 +54,7 @@ def _is_levels(value: object) -> bool:
 
 def _has_names(value: object) -> bool:
     """Whether a value is a mapping whose keys are names."""
-    return is_mapping(value) and all(isinstance(key, str) for key in value)
+    return is_mapping(value) and all(isinstance(key, str) for key in cast("Mapping[object, object]", value))
 
 
 def _is_number_list(value: object) -> bool:
