@@ -166,6 +166,21 @@ def test_o_is_short_for_out_and_a_full_disk_is_a_line_that_names_the_file(
     assert result.stderr.startswith("groundjudge: ")
 
 
+@pytest.mark.usefixtures("files")
+def test_what_cannot_be_written_is_not_counted(command: Invoke) -> None:
+    result = command("run", "c.jsonl", *RUN, "-o", "/dev/full")
+    (row,) = [line.split() for line in result.stdout.splitlines() if line.startswith("groundedness")]
+    assert row[2:5] == ["0", "0", "0"]  # ok, error, n/a
+
+
+@pytest.mark.usefixtures("files")
+def test_verdicts_are_kept_if_there_is_nothing_to_replace_them(command: Invoke) -> None:
+    Path("none.jsonl").write_text("")
+    before = Path("v.jsonl").read_bytes()
+    result = command("run", "none.jsonl", *RUN, "--out", "v.jsonl", "--overwrite")
+    assert (result.exit_code, Path("v.jsonl").read_bytes()) == (2, before)
+
+
 @pytest.mark.soak
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_terminal_shows_the_table_and_a_bar_and_lines_only_if_asked(

@@ -165,10 +165,10 @@ def exit_after_run(
         # A judge that no row names has no coverage, and that is not a fault.
         if summary.coverage is not None and summary.coverage < min_coverage:
             is_complete = False
+    fail_if_stopped(totals, out)
     nothing = f"{rows.path}: nothing was judged, because"
     if not n_judged:
         fail(f"{nothing} every row names other judges under `judges`: choose one of them with --judge")
-    fail_if_stopped(totals, out)
     if not n_usable:
         fail(f"{nothing} no row can be judged as it was given: see above")
     # A row that cannot be read is in no judge's coverage.

@@ -275,10 +275,13 @@ class RunTotals:
     usage: Usage | None = None
     stopped: GroundjudgeError | None = None
 
-    def add(self, verdict: Verdict) -> bool:
-        """Count a verdict; return whether it is new, not from the previous run."""
-        is_new = self.previous is None or verdict.key not in self.previous
-        if is_new:
+    def is_new(self, verdict: Verdict) -> bool:
+        """Whether a verdict is not from the previous run."""
+        return self.previous is None or verdict.key not in self.previous
+
+    def add(self, verdict: Verdict) -> None:
+        """Count a verdict."""
+        if self.is_new(verdict):
             self.n_new += 1
             if verdict.usage:
                 self.usage = (self.usage or Usage()) + verdict.usage
@@ -293,7 +296,6 @@ class RunTotals:
             self.n_unreadable += 1
             if len(self.unreadable) < MAX_UNREADABLE:
                 self.unreadable.append(verdict.error.message)
-        return is_new
 
 
 def write_verdicts(
@@ -319,13 +321,14 @@ def write_verdicts(
     file = output.file
     with closing(run_verdicts), closing(_until_interrupted(run_verdicts)) as verdicts:
         first_verdict = list(islice(verdicts, 1))  # may raise, and must do so before a file is emptied
-        if file and output.is_replaced:
+        if file and output.is_replaced and first_verdict:
             file.truncate(0)
         with progress as advance:
             try:
                 for verdict in chain(first_verdict, verdicts):
-                    if totals.add(verdict) and file:
+                    if file and totals.is_new(verdict):
                         _write_line(verdict, file)
+                    totals.add(verdict)  # what cannot be written is not counted
                     advance()
             except KeyboardInterrupt:
                 totals.stopped = GroundjudgeError("interrupted", "interrupted")
