@@ -50,11 +50,13 @@ class Term(NamedTuple):
         key: the form that is compared.
         links: the linking words between it and the content word before.
         begins_phrase: whether a phrase begins with it: after a function word or a comma.
+        is_past: whether it is in the past tense, in English: "opened" does not say that it opens.
     """
 
     key: str
     links: set[str]
     begins_phrase: bool
+    is_past: bool = False
 
 
 class Sentence(NamedTuple):
@@ -215,7 +217,10 @@ def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
     begins_phrase = True
     for word in sentence_words:
         if word.kind == "content":
-            terms.append(Term(word.key, links, begins_phrase or word.begins_clause or word.key in beginnings))
+            begins = begins_phrase or word.begins_clause or word.key in beginnings
+            # Irregular verbs have another key in the past.
+            is_past = word.text.endswith("ed") and not word.key.endswith("ed")
+            terms.append(Term(word.key, links, begins, is_past))
             links = set()
         elif word.kind == "link":
             links.add(word.key)
@@ -236,9 +241,10 @@ def _says(sentence: Sequence[Term], claim: Sequence[Term], language: Language) -
         if may_skip and sentence[place].key != term.key:
             lacks_word = True
             place += 1
-        if sentence[place].key != term.key:  # also if a word was skipped
+        said = sentence[place]
+        if said.key != term.key or said.is_past is not term.is_past:  # also if a word was skipped
             return False
-        pairs.append((sentence[place], term))
+        pairs.append((said, term))
         place += 1
     rest = sentence[place:]
     if not rest[0].key:  # the sentence ends, too: "macht um 8 auf" is not "macht um 8 zu"
