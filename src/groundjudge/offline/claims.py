@@ -210,14 +210,19 @@ class _Reader:
             return False
         others = keys - self._talk
         is_foreign = others.isdisjoint(self._sources.places)
-        if _ASKS.search(compared) and len(others) <= (MAX_ASKED if is_foreign else MAX_OTHERS):
+        has_number = any(key[0].isdigit() for key in others)
+        # "Did you know that entry is free?" says so.
+        has_clause = any(word.key in self._vocabulary("beginnings") for word in sentence_words)
+        states = has_number or (has_clause and others)
+        most_asked = MAX_ASKED if is_foreign else MAX_OTHERS
+        if _ASKS.search(compared) and len(others) <= most_asked and not states:
             return True
         if not is_foreign or len(others) > MAX_OTHERS:
             return False
         if _ANNOUNCES.search(compared):
             return True
         # "It is free" says something about its subject in words that otherwise belong to conversation.
-        if self._has_subject(sentence_words):
+        if has_number or self._has_subject(sentence_words):
             return False
         # What takes up the user's words says something about them: "Your flight is changed."
         if self._query_is_talk and others.isdisjoint(self._query_keys):
@@ -234,8 +239,14 @@ class _Reader:
         return not keys.isdisjoint(spoken)
 
     def _has_subject(self, sentence_words: Sequence[Word]) -> bool:
-        """Whether a sentence begins with a pronoun such as "it", which stands for what it is about."""
-        return bool(sentence_words) and sentence_words[0].key in self._vocabulary("subjects")
+        """Whether a clause begins with a pronoun such as "it", which stands for what the text is about."""
+        conjunctions = self._vocabulary("conjunctions")
+        begins = True
+        for word in sentence_words:
+            if (begins or word.begins_clause) and word.key in self._vocabulary("subjects"):
+                return True
+            begins = word.key in conjunctions
+        return False
 
     def _is_refusal(self, keys: Sequence[str]) -> bool:
         """Whether a sentence says that the sources do not say something.
