@@ -282,7 +282,8 @@ def sure_places(answer: Mapping[str, Any]) -> list[int]:
 OFFLINE_FIRST: Mapping[str, tuple[str, int]] = {
     # a response, and how many judges decide; the second one fails whatever it is asked
     "the words of the source": ("It rains in May.", 1),
-    "nearly its words": ("It rained in May.", 1),
+    "nearly its words": ("It is raining in May.", 1),
+    "another tense": ("It rained in May.", 2),
     "another word": ("It rains in June.", 2),
     "other words": ("May is wet.", 2),
     "half of it": ("It rains in May. Nobody minds.", 2),
