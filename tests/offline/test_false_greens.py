@@ -439,6 +439,7 @@ FALSE_GREENS = {**BARE_ANSWERS, **WRONG_DETAILS}
 PASSING: Mapping[str, Row] = {
     "the whole source": (HOUSE, "?", HOUSE),
     "neighbouring sentences": (LIBRARY, HOURS, LIBRARY),
+    "capitals, in the past": (HOUSE, "?", "THE MUSEUM OPENED IN 1932."),
     "one of them": (LIBRARY, HOURS, "It is closed on Sundays."),
     "its sentences in another order": (
         HOUSE,

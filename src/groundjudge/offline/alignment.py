@@ -219,7 +219,7 @@ def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
         if word.kind == "content":
             begins = begins_phrase or word.begins_clause or word.key in beginnings
             # Irregular verbs have another key in the past.
-            is_past = word.text.endswith("ed") and not word.key.endswith("ed")
+            is_past = word.text.casefold().endswith("ed") and not word.key.endswith("ed")
             terms.append(Term(word.key, links, begins, is_past))
             links = set()
         elif word.kind == "link":
