@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypeAlias, Unpack
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.content import content_text, read_block
-from groundjudge.case.data import as_json, declared_fields, is_mapping
+from groundjudge.case.data import as_json, fields_of, is_mapping
 from groundjudge.case.fields import Fields, field_of, find_keys
 from groundjudge.errors import CaseError, requires
 from groundjudge.judging.answer_place import AnswerPlace, key_for_note
@@ -119,7 +119,7 @@ def _message_of(answer: Any) -> AIMessage:  # noqa: ANN401  the chain's
         return AIMessage(answer.content)
     if isinstance(answer, str):
         return AIMessage(answer)
-    if is_mapping(answer) or declared_fields(answer) is not None:
+    if fields_of(answer) is not None:
         return AIMessage(as_json(answer))
     message = f"a chain's answer must be a text, a message or an object, not {type(answer).__name__}"
     raise CaseError("field_unreadable", message, "response")

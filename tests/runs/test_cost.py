@@ -12,7 +12,7 @@ import pytest
 from command_line import GOOD, ROW, Invoke
 from scripted_model import ScriptedModel
 
-from groundjudge import Prices, Reply, Usage, as_judge, cascade, load, load_rubric, run, summarise
+from groundjudge import Prices, Reply, Usage, as_judge, cascade, load, load_rubric, panel, run, summarise
 from groundjudge.runs.cost import estimate, prompt_tokens
 from groundjudge.types import Request
 
@@ -104,6 +104,11 @@ def test_offline_judge_calls_no_model() -> None:
     assert (alone.n_calls, alone.calls_per_row, alone.n_free, alone.prompt_tokens) == (0, (0, 0), 1, 0)
     assert (first.n_calls, first.calls_per_row, first.n_free) == (1, (0, 1), 0)
     assert first.prompt_tokens == estimate([strong], [ROW])[0].prompt_tokens
+    last = cascade([strong, offline], until=(None, 0.8))
+    votes = panel([offline, strong, load("groundedness", model=no_call, structured="always")])
+    for judge, calls in ((last, (1, 1)), (votes, (1, 2))):
+        assert estimate([judge], [ROW])[0].calls_per_row == calls
+    assert estimate([offline], [{"response": "no context"}])[0].n_error == 1
 
 
 def test_estimate_without_max_tokens_has_no_completion_tokens() -> None:

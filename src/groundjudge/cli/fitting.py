@@ -15,7 +15,7 @@ from groundjudge.runs.run import jobs_of
 from groundjudge.verdict import Verdict
 
 
-def fields_of(judge: AnyJudge) -> list[str]:
+def input_fields(judge: AnyJudge) -> list[str]:
     """Name the fields that a judge's inputs are read from."""
     return [prompt_input.field for prompt_input in judge.inputs]
 
@@ -66,7 +66,7 @@ def _refuse_ambiguous_reference(
     if {"context"} not in missing.values() or not is_given or rows.first_case().response is None:
         return
     for judge in fitting:
-        if "reference" in fields_of(judge):
+        if "reference" in input_fields(judge):
             fail(
                 f"{rows.path}: name a judge: if the column reference contains the correct answer, "
                 f"--judge {judge.name}; if it contains the documents, --fields context=reference"

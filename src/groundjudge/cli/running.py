@@ -12,7 +12,7 @@ from groundjudge.case.data import is_mapping
 from groundjudge.case.fields import ALIASES, find_keys
 from groundjudge.case.shapes import is_blank
 from groundjudge.citations import SCORES as CITATION_SCORES
-from groundjudge.cli.fitting import fields_of
+from groundjudge.cli.fitting import input_fields
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.outputs import open_out
 from groundjudge.cli.progress import ProgressLine
@@ -71,7 +71,7 @@ def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals:
     if rows.n_read:
         _show_summaries(screen, totals.tally.summaries())
     screen.text(*_error_lines(totals), *_missing_input_lines(judges, totals, rows))
-    if rows.n_blank_contexts and any("context" in fields_of(judge) for judge in judges):
+    if rows.n_blank_contexts and any("context" in input_fields(judge) for judge in judges):
         have = "row has" if rows.n_blank_contexts == 1 else "rows have"
         screen.text(f"{rows.n_blank_contexts} {have} a blank context")
     screen.text(*reused_lines(totals))

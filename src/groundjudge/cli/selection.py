@@ -13,7 +13,7 @@ import typer
 
 from groundjudge.case.data import is_number
 from groundjudge.case.fields import FIELD_NAMED
-from groundjudge.cli.fitting import fields_of
+from groundjudge.cli.fitting import input_fields
 from groundjudge.cli.judging import JudgingOptions, judging_options
 from groundjudge.cli.options import complete_judge
 from groundjudge.cli.screen import fail
@@ -227,7 +227,6 @@ class JudgeSelection:
         if self.panel:
             return [panel(judges, **votes)]
         if self.cascade:
-            bounds["until"] = _as_tuples(bounds["until"])
             return [make_cascade(judges, **bounds)]
         if self.repeats:
             return [repeat_judge(judge, self.repeats, **votes) for judge in judges]
@@ -248,18 +247,11 @@ def _check_inputs(judges: Sequence[Judge], blanks: Mapping[str, Sequence[str]]) 
 
 def _own_inputs(judge: Judge, blanks: Mapping[str, Sequence[str]]) -> JudgeOptions:
     """Return the options with the inputs that a judge has, named by field, alias or placeholder."""
-    fields = fields_of(judge)
+    fields = input_fields(judge)
     own_blanks: dict[str, list[str]] = {}
     for option, blank_inputs in blanks.items():
         own_blanks[option] = [name for name in blank_inputs if FIELD_NAMED.get(name, name) in fields]
     return cast("JudgeOptions", own_blanks)
-
-
-def _as_tuples(bounds: object) -> object:
-    """Return bounds as tuples, which the identity of a cascade needs: [[0.1, 0.9]] -> ((0.1, 0.9),)."""
-    if isinstance(bounds, list):
-        return tuple(map(_as_tuples, cast("list[object]", bounds)))
-    return bounds
 
 
 def read_options(assignments: Sequence[str]) -> dict[str, Any]:

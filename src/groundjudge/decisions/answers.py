@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import orjson
 
-from groundjudge.case.data import declared_fields, is_list, is_mapping
+from groundjudge.case.data import fields_of, is_list, is_mapping
 from groundjudge.decisions.block import MAX_OPTIONS
 from groundjudge.decisions.question import Option, Question
 from groundjudge.errors import ReplyError
@@ -80,11 +80,6 @@ def reply_with(text: str, response: Mapping[str, Any]) -> Reply:
         ),
         model=name if isinstance(name, str) else None,
     )
-
-
-def fields_of(value: object) -> Mapping[str, Any] | None:
-    """Return a mapping, or an object's fields as one; None for anything else."""
-    return value if is_mapping(value) else declared_fields(value)
 
 
 def read_answers(reply: str, questions: Sequence[Question]) -> Answers:

@@ -13,8 +13,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from groundjudge.case.data import as_json, is_list, is_mapping
-from groundjudge.decisions.answers import fields_of, reply_with
+from groundjudge.case.data import as_json, fields_of, is_list, is_mapping
+from groundjudge.decisions.answers import reply_with
 from groundjudge.decisions.inquiry import Inquiry, inquiry_of
 from groundjudge.decisions.question import system_one_questions
 from groundjudge.decisions.way import DecisionWay

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from groundjudge.errors import ModelError, ReplyError
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, never_waits
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Verdict
 
@@ -62,7 +62,7 @@ async def call(model: Model, request: Request) -> Reply:
 
 async def call_and_block(model: Model, request: Request) -> Reply:
     """Call a model in the event loop that serves synchronous callers, and block until it has answered."""
-    if getattr(model, "never_waits", False) is True:  # of a mock it is another mock
+    if never_waits(model):
         return await model.acomplete(request)
     return shared_loop().run(model.acomplete, request)
 

@@ -48,6 +48,11 @@ class Model(Protocol):
         ...
 
 
+def never_waits(model: Model) -> bool:
+    """Whether a model answers at once, without a call, as the offline judge does."""
+    return getattr(model, "never_waits", False) is True  # of a mock it is another mock
+
+
 def innermost(model: Model) -> Model:
     """Return the model itself, or the one that it wraps, as a cache does.
 

@@ -14,6 +14,7 @@ from groundjudge.judging.cascade import Cascade
 from groundjudge.judging.judge import BaseJudge
 from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
 from groundjudge.rubric.blank_response import blank_response_verdict
+from groundjudge.rubric.model import never_waits
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, check_cases, check_judges, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
@@ -131,50 +132,56 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
     """Count what a case adds to the counts of a judge: each rubric asks once."""
     requests: list[Request] = []
     try:
-        for rubric in _asking_rubrics(judge):
-            if not blank_response_verdict(rubric, case):
-                requests.append(rubric.ask(case))
+        for rubric, is_called in _votes_of(judge):
+            if blank_response_verdict(rubric, case):
+                continue
+            request = rubric.ask(case)  # also without a call: an input may be missing
+            if is_called:
+                requests.append(request)
     except GroundjudgeError:  # such as a missing input or, by default, response, which every vote needs
         return {"n_error": 1}
     n_tokens = sum(prompt_tokens(request) for request in requests)
     return {"n_calls": len(requests), "n_free": int(not requests), "prompt_tokens": n_tokens}
 
 
-def _asking_rubrics(judge: AnyJudge | Rubric) -> list[Rubric]:
-    """Return the rubrics that a model is called for, which the offline judge is not."""
+def _votes_of(judge: AnyJudge | Rubric) -> list[tuple[Rubric, bool]]:
+    """Return the rubric of each vote, and whether it calls a model, which the offline judge does not."""
     if isinstance(judge, Rubric):
-        return [judge]
-    rubrics: list[Rubric] = []
+        return [(judge, True)]
+    votes: list[tuple[Rubric, bool]] = []
     for rubric, model in zip(judge.rubrics, judge.models, strict=True):
-        if not getattr(model, "never_waits", False):
-            rubrics.append(rubric)
-    return rubrics
+        votes.append((rubric, not never_waits(model)))
+    return votes
 
 
 def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     """Make a judge's estimate from what `_count_case` counted in all cases."""
-    limits: list[int | None] = []  # for each vote, how many tokens its reply may have
-    for rubric in _asking_rubrics(judge):
+    votes = _votes_of(judge)
+    limits: list[int | None] = []  # for each call, how many tokens its reply may have
+    for rubric, is_called in votes:
+        if not is_called:
+            continue
         if not rubric.way.writes_text:
             limits.append(0)
             continue
         parameters = rubric.prompt.parameters
         limits.append(parameters.get("max_completion_tokens", parameters.get("max_tokens")))
-    n_votes = len(limits)
-    fewest_calls = n_votes
+    most_calls = len(limits)
+    n_first_votes = len(votes)
     if isinstance(judge, Panel) and judge.stop == "decided":  # the first votes can agree
-        fewest_calls = FIRST_VOTES
+        n_first_votes = FIRST_VOTES
     if isinstance(judge, Cascade):  # the first judge can be sure
-        fewest_calls = 1 - (len(judge.rubrics) - n_votes)
+        n_first_votes = 1
+    fewest_calls = sum(is_called for _, is_called in votes[:n_first_votes])
     set_limits = [limit for limit in limits if limit is not None]
     completion_tokens = None
-    if len(set_limits) == n_votes:  # a vote without a limit can answer at any length
+    if len(set_limits) == most_calls:  # a vote without a limit can answer at any length
         # The calls are not counted by vote: each could be the one with the longest reply.
         completion_tokens = max(set_limits, default=0) * counts["n_calls"]
     return Estimate(
         judge=judge.name,
         n_calls=counts["n_calls"],
-        calls_per_row=(fewest_calls, n_votes),
+        calls_per_row=(fewest_calls, most_calls),
         n_free=counts["n_free"],
         n_error=counts["n_error"],
         prompt_tokens=counts["prompt_tokens"],
