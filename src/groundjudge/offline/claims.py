@@ -92,9 +92,10 @@ class _Reader:
         # "Can you help me?" asks nothing that a source could answer.
         self._asked = frozenset(keys_of(words(" ".join(questions), sources.language))) - self._talk
         self._query_keys = frozenset(keys_of(words(query, sources.language)))
-        # "I'll be right back" is not about the sources.
-        is_foreign = sources.have_none_of(self._query_keys - self._talk)
-        self._query_is_talk = bool(self._query_keys) and not self._asked and is_foreign
+        # "I'll be right back" asks nothing, and is not about the sources.
+        self._query_is_talk = False
+        if self._query_keys and not self._asked:
+            self._query_is_talk = sources.have_none_of(self._query_keys - self._talk)
 
     def read(self, sentence: str, compared: str) -> Claim:
         """Find out what the sources say about a sentence.
@@ -198,11 +199,10 @@ class _Reader:
         return self._asked <= frozenset[str]().union(*(source.keys for source in backing))
 
     def _claims_nothing(self, compared: str, sentence_words: Sequence[Word]) -> bool:
-        """Whether a sentence asks back, announces what follows, or has almost only words of conversation.
+        """Whether a sentence asks back, announces what follows, or is talk.
 
-        A word that answers a question claims something: "Yes.", "Of course!". A few other words are fine if
-        no source has them: next to a greeting ("Sorry for the delay!"), and if what the user said is not
-        about the sources either ("Hang on." "No rush, take your time.").
+        A word that answers a question claims something: "Yes.", "Of course!". A few words other than talk are
+        fine if no source has them, but no number, and in a question no clause.
         """
         keys = frozenset(keys_of(sentence_words))
         answers = self._vocabulary("yes", "no", "agreement") if self._asked else self._vocabulary("yes", "no")
@@ -211,18 +211,31 @@ class _Reader:
         others = keys - self._talk
         is_foreign = others.isdisjoint(self._sources.places)
         has_number = any(key[0].isdigit() for key in others)
-        # "Did you know that entry is free?" says so.
-        has_clause = any(word.key in self._vocabulary("beginnings") for word in sentence_words)
-        states = has_number or (has_clause and others)
-        most_asked = MAX_ASKED if is_foreign else MAX_OTHERS
-        if _ASKS.search(compared) and len(others) <= most_asked and not states:
-            return True
+        if _ASKS.search(compared) and not has_number:
+            most_others = MAX_ASKED if is_foreign else MAX_OTHERS
+            if any(word.key in self._vocabulary("beginnings") for word in sentence_words):
+                most_others = 0  # "Did you know that entry is free?" says so
+            if len(others) <= most_others:
+                return True
         if not is_foreign or len(others) > MAX_OTHERS:
             return False
         if _ANNOUNCES.search(compared):
             return True
+        return not has_number and self._is_talk(sentence_words, keys, others)
+
+    def _is_talk(self, sentence_words: Sequence[Word], keys: frozenset[str], others: frozenset[str]) -> bool:
+        """Whether a sentence has almost only words of conversation.
+
+        Others are fine next to a greeting ("Sorry for the delay!"), and if what the user said is talk, too
+        ("Hang on." "No rush, take your time.").
+
+        Args:
+            sentence_words: its words.
+            keys: the keys of its content words.
+            others: those that are no talk: few, and in no source.
+        """
         # "It is free" says something about its subject in words that otherwise belong to conversation.
-        if has_number or self._has_subject(sentence_words):
+        if self._has_subject(sentence_words):
             return False
         # What takes up the user's words says something about them: "Your flight is changed."
         if self._query_is_talk and others.isdisjoint(self._query_keys):
