@@ -112,9 +112,13 @@ MESSAGES = st.lists(
     ),
     max_size=3,
 )
+# White space alone is read as "", and only the result of a tool may have a title and no text.
 DOCUMENTS = st.lists(
     st.builds(Document, content=TEXTS, title=TEXTS, kind=st.sampled_from(["tool", "knowledge"])).filter(
-        lambda document: bool(document.content) or document.kind == "tool" or not document.title
+        lambda document: (
+            bool(document.content.strip())
+            or (document.content == "" and (document.kind == "tool" or not document.title))
+        )
     ),
     max_size=3,
 )

@@ -41,8 +41,10 @@ BACKED: Mapping[str, Row] = {
     # function words
     "function words added": ("Opening hours: Sundays 10 to 16.", "The opening hours are Sundays 10 to 16."),
     "function words left out": ("The mill of the town has been red.", "Mill of town: red."),
-    "a link word left out": ("The train goes to Basel.", "The train goes Basel."),
-    "a link word added": ("We meet Sunday.", "We meet on Sunday."),
+    "a French article": ("Le bonnet de bain est obligatoire.", "Un bonnet de bain est obligatoire."),
+    "a Spanish verb": ("Precio de la entrada: 8 euros.", "El precio de la entrada es 8 euros."),
+    "an Italian plural": ("Il cane dorme nel giardino.", "I cani dormono nel giardino."),
+    "a Dutch plural": ("De winkels in het park verkopen brood.", "De winkel in het park verkoopt brood."),
     # limits and qualifiers
     "a limit that is kept": ("Entry is free until June.", "Entry is free until June."),
     "a qualifier that is kept": ("Most guests sing.", "Most guests sing."),
@@ -50,7 +52,12 @@ BACKED: Mapping[str, Row] = {
     # what stands ahead, and who is asked for
     "the subject is asked for": (OPENING, "It opens at 10.", WHEN),
     "the subject is asked for, with more ahead": ("Our wool museum opens at 10.", "It opens at 10.", WHEN),
-    "the subject is in the response": (OPENING, "The museum: it opens at 10."),
+    "all of what is asked for is in the sentence": (
+        "The museum in Bern opens at 10 on weekdays.",
+        "It opens at 10.",
+        "When does the museum in Bern open?",
+    ),
+    "a clause after and": ("Ada leads year 7 and Ben leads year 8.", "Ben leads year 8."),
     # what is left out
     "a word that begins a phrase": ("The set has forks and spoons.", "The set has spoons."),
     "a relative clause": ("The mill, which now houses a small shop, is red.", "The mill is red."),
@@ -77,8 +84,6 @@ BACKED: Mapping[str, Row] = {
     "other numbers": (STEPS, "1) Drain the tank.\n2) Open the valve."),
     "letters": (STEPS, "a) Open the valve.\nb) Drain the tank."),
     # tables
-    "a row with its columns": (TABLE, "Skua: departs 7:40, berth 3."),
-    "a row with all of its columns": (TABLE, "Boat Skua: departs 7:40, berth 3."),
     "a row as it is": (TABLE, "Skua: 7:40, 3"),
     # scripts and code
     "Chinese": ("博物馆周日开放，有40个展厅。", "博物馆周日开放。"),
@@ -147,7 +152,7 @@ UNDECIDED: Mapping[str, Row] = {
     ),
     # forms of a word
     "another verb form that is no ending": ("The mill grinds oats.", "The mill ground oats."),
-    "a form in a language whose endings are not known": ("Le moulin est rouge.", "Les moulins sont rouges."),
+    "a form in a language whose endings are not known": ("Stary młyn mieli.", "Stare młyny mielą."),
     # numbers are values
     "another number": ("The hall has 1,000 seats.", "The hall has 1,001 seats."),
     "a digit less": ("The hall has 12 doors.", "The hall has 2 doors."),
@@ -156,6 +161,8 @@ UNDECIDED: Mapping[str, Row] = {
     "another unit": ("The pier is 5km long.", "The pier is 5m long."),
     "no currency between": ("The price is € 12 a day.", "The price is 12 a day."),
     # function words
+    "a link word left out": ("The train goes to Basel.", "The train goes Basel."),
+    "a link word added": ("We meet Sunday.", "We meet on Sunday."),
     "another link word": ("The train goes to Basel.", "The train goes from Basel."),
     "link words exchanged": (RANGE, "The train goes to Bern from Basel."),
     "link words exchanged between two": (
@@ -177,6 +184,11 @@ UNDECIDED: Mapping[str, Row] = {
     "a subject that nobody speaks of": (OPENING, "The shop opens at 10.", WHEN),
     # clauses
     "a clause of no sentence": (TWO, "The mill is red, the bridge is new."),
+    "a clause after and that something limits": (
+        "Neither Ada nor Ben and Cy sing here.",
+        "Cy sings here.",
+    ),
+    "a pronoun ahead of another's subject": ("Critics say it owes 5 million.", "It owes 5 million."),
     "a clause of another subject": (
         "The mill is red. The shop sells bread.",
         "The mill is red and sells bread.",
@@ -192,19 +204,7 @@ UNDECIDED: Mapping[str, Row] = {
     # tables
     "a cell of another row": (TABLE, "Skua: departs 8:15, berth 3."),
     "a cell of another column": (TABLE, "Skua: berth 7:40."),
-    "a column of the table before": (
-        f"{TABLE}\n\n| Boat | Crew |\n|---|---|\n| Heron | 9 |",
-        "Heron: departs 9.",
-    ),
     "rows without a header": ("| Skua | 7:40 | 5 |\n| Tern | 8:10 | 6 |", "Tern: 7:40 8:10."),
-    "a cell that is empty": (
-        "| Plan | Price | Gigabytes |\n|---|---|---|\n| Basic | | 5 |",
-        "Basic, price 5",
-    ),
-    "a column of an earlier table": (
-        f"{TABLE}\nOther boats:\n| Heron | 9:05 | 1 |",
-        "Heron: departs 9:05, berth 1.",
-    ),
     # scripts and code
     "a Chinese negation": ("博物馆周日不开放。", "博物馆周日开放。"),
     "a Chinese number": ("博物馆有40个展厅。", "博物馆有45个展厅。"),

@@ -127,11 +127,6 @@ BARE_ANSWERS: Mapping[str, Row] = {
         "When did the museum open?",
         "Yes, the museum opened in 1923.",
     ),
-    "yes to what and to whether": (
-        HOUSE,
-        "When did the museum open? Are you open on Sundays?",
-        "Yes, the museum opened in 1932.",
-    ),
     "yes, nothing about it, ahead of something else": (
         HOUSE,
         "Do you have a sauna?",
@@ -241,6 +236,11 @@ WRONG_DETAILS: Mapping[str, Row] = {
         "The cafe sells tea. The shop sells bread.",
         "?",
         "The cafe sells tea; it sells bread.",
+    ),
+    "another's subject by half of the query's words": (
+        "The basic plan costs 5 euros.",
+        "What does the premium plan cost?",
+        "It costs 5 euros.",
     ),
     "the query's subject with another's sentence": (
         "The cafe opens at 8. The museum opens at 10.",
@@ -430,6 +430,8 @@ WRONG_DETAILS: Mapping[str, Row] = {
     "done": (HOUSE, "Please change my flight.", "Done!"),
     "no to a request": (HOUSE, "Please change my flight.", "No."),
     "a longer one in small talk": (HOUSE, "Good morning!", "Good morning! Our branches close at noon today."),
+    "a clause next to a greeting": (HOUSE, "Thanks!", "You're welcome, parking is free!"),
+    "a status": (HOUSE, "I'd love a coffee.", "Your first cup is free."),
     "a greeting with a name": (LIBRARY, HOURS, "Welcome to the library, open on Sundays!"),
 }
 
@@ -464,6 +466,16 @@ PASSING: Mapping[str, Row] = {
     "behind a lead-in": (HOUSE, "?", "Here is what I found:\nThe museum opened in 1932."),
     "yes, spelt out": (OPEN, SUNDAYS, "Yes. We are open on Sundays."),
     "yes, ahead of it": (OPEN, SUNDAYS, "Yes, we are open on Sundays."),
+    "yes, about most of what is asked": (
+        "Tables for more than eight people have to be reserved.",
+        "Do tables for ten people have to be reserved?",
+        "Yes, tables for more than eight people have to be reserved.",
+    ),
+    "no, denied": (
+        "El jarabe no contiene azúcar.",
+        "¿El jarabe contiene azúcar?",
+        "No, el jarabe no contiene azúcar.",
+    ),
     "yes, ahead of an answer to what": (
         HOUSE,
         "When did the museum open?",
@@ -490,6 +502,9 @@ CLAIMING_NOTHING: Mapping[str, Row] = {
     "of course to a wish": (HOUSE, "I have to change my flight.", "Of course! Which booking is it?"),
     "no rush": (HOUSE, "Hang on, I need to find my glasses.", "No rush, take your time."),
     "no worries": (HOUSE, "I misread that, my bad.", "No worries at all, that happens."),
+    "an opener and an apology": (HOUSE, "It broke again.", "Oh no, I'm so sorry to hear that!"),
+    "a question with a word of the source": (HOUSE, "It is too cold.", "Which of the rooms do you mean?"),
+    "a courtesy of two clauses": (HOUSE, "Bye!", "Goodbye, and all the very best wishes!"),
     "a German courtesy": (GARTEN, "Danke!", "Gern geschehen!"),
     "I do not know": (HOUSE, SUNDAYS, "I do not know."),
     "I don't know": (HOUSE, "When do you open?", "I don't know."),
@@ -500,6 +515,8 @@ CLAIMING_NOTHING: Mapping[str, Row] = {
     "documents do not say whether": (HOUSE, CAFE, "The context does not say whether there is a cafe."),
     "nothing found": (HOUSE, CAFE, "Sorry, I could not find anything about a cafe."),
     "no answer": (HOUSE, CAFE, "I cannot answer this question based on the context."),
+    "nothing on it": (HOUSE, CAFE, "I have nothing on a cafe."),
+    "sorry, but": (HOUSE, CAFE, "I'm sorry, but a cafe isn't mentioned in the text."),
     "not covered": (HOUSE, CAFE, "The article does not cover whether there is a cafe."),
     "a German refusal": (GARTEN, "Gibt es ein Café?", "Ein Café wird in den Dokumenten nicht erwähnt."),
 }

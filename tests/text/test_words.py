@@ -51,8 +51,11 @@ def test_what_begins_a_clause() -> None:
 LANGUAGES: Mapping[str, tuple[list[str], Language]] = {
     "English": (["The museum is closed on Sundays."], "english"),
     "German": (["Das Museum ist am Sonntag nicht geöffnet."], "german"),
-    "French": (["Le musée est fermé le dimanche."], ""),
-    "Spanish": (["El museo está cerrado los domingos."], ""),
+    "French": (["Le musée est fermé le dimanche."], "french"),
+    "Spanish": (["El museo está cerrado los domingos."], "spanish"),
+    "Italian": (["Il museo è chiuso la domenica."], "italian"),
+    "Dutch": (["Het museum is op zondag gesloten."], "dutch"),
+    "Polish": (["Muzeum jest zamknięte w niedziele."], ""),
     "Chinese": (["博物馆周日不开放。"], ""),
     "names": (["Paris, Lyon, Nice, Toulouse"], ""),
     "a long text decides on a short one": (

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, zip_longest
 from typing import Literal, TypeAlias
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.alignment import Sentence, Sources, as_compared
-from groundjudge.offline.vocabulary import keys_of, negations, vocabulary
+from groundjudge.offline.vocabulary import keys_of, limits, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import Word, words
 
-Finding: TypeAlias = Literal["backed", "undecided", "refuted", "claims nothing"]
-"""What is known about a sentence; "refuted" is a refusal ("not mentioned") of what the sources do mention."""
+Finding: TypeAlias = Literal["backed", "undecided", "claims nothing"]
+"""What is known about a sentence."""
 
 MAX_CLAUSES = 8
 """Clauses of a sentence that are looked up on their own: a longer list takes the square of the time."""
 
-MAX_OTHERS = 2
-"""Words other than talk in a sentence that claims nothing; with more it also says something."""
-
 MAX_ASKED = 4
-"""Words other than talk in a question back, if no source has any of them: "Shall it be short and formal?"."""
+"""Words in a question back that are in no source and no talk: "Shall it be short and formal?"."""
 
 # Above every usual threshold: what is supported passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
@@ -45,7 +42,7 @@ class Claim:
         finding: what is known about it.
         score: how literally the sources say it, .8 to 1; otherwise how much of it they have, 0 to 1.
         passages: the sentences that say it, one for each of its clauses; or the one that is most like it.
-        missing: the words that the nearest sentence lacks; of a refuted refusal, those that a source has.
+        missing: the words that the nearest sentence lacks.
     """
 
     sentence: str
@@ -69,9 +66,6 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
     reader = _Reader(sources, query)
     claims: list[Claim] = []
     for number, span in enumerate(spans):
-        if not compared[number].strip():  # a line of a list of sources
-            claims.append(Claim(span.text, "claims nothing"))
-            continue
         claim = reader.read(span.text, compared[number])
         says_nothing = claim.finding == "undecided" and not claim.passages and not claim.missing
         if says_nothing and number + 1 < len(spans):
@@ -86,35 +80,32 @@ class _Reader:
 
     def __init__(self, sources: Sources, query: str) -> None:
         self._sources = sources
-        self._negations = negations(sources.language)
-        self._talk = self._vocabulary("greetings", "talk", "pronouns_and_auxiliaries", "agreement")
-        questions = [text for text in _SENTENCE_END.split(query) if "?" in text or "？" in text]
+        self._talk = self._vocabulary(
+            "greetings", "talk", "auxiliaries", "question_words", "i", "we", "you", "agreement", "openers"
+        )
+        self._negations = self._vocabulary("negations")
+        questions = [text for text in _SENTENCE_END.split(query) if _ASKS.search(text)]
         # "Can you help me?" asks nothing that a source could answer.
         self._asked = frozenset(keys_of(words(" ".join(questions), sources.language))) - self._talk
-        self._query_keys = frozenset(keys_of(words(query, sources.language)))
-        # "I'll be right back" asks nothing, and is not about the sources.
-        self._query_is_talk = False
-        if self._query_keys and not self._asked:
-            self._query_is_talk = sources.have_none_of(self._query_keys - self._talk)
 
     def read(self, sentence: str, compared: str) -> Claim:
         """Find out what the sources say about a sentence.
 
         Args:
             sentence: its text.
-            compared: what of it is looked up.
+            compared: what of it is looked up; blank for a line of a list of sources.
         """
         sentence_words = words(compared, self._sources.language)
-        if self._claims_nothing(compared, sentence_words):
-            return Claim(sentence, "claims nothing")
         openers, statement = self._split_openers(sentence_words)
+        if not compared.strip() or self._claims_nothing(compared, openers, statement):
+            return Claim(sentence, "claims nothing")
         backing = self._find(statement)
-        if backing and self._agrees(keys_of(openers), statement, backing):
+        if backing and self._agree(openers, statement, backing):
             passages = dict.fromkeys(source.passage for source in backing)
             return Claim(sentence, "backed", _literalness(statement, backing), tuple(passages))
         # After the search: "The shop is not open" is found in a source that says so.
-        if not self._has_subject(sentence_words) and self._is_refusal(keys_of(sentence_words)):
-            return self._read_refusal(sentence, statement)
+        if self._is_honest_refusal(sentence_words):
+            return Claim(sentence, "claims nothing")
         keys = keys_of(statement)
         nearest, rank = self._sources.nearest(keys)
         if nearest is None:
@@ -124,43 +115,38 @@ class _Reader:
 
     def _split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""
-        openers = self._vocabulary("openers")
-        no = self._vocabulary("no")
+        openers = self._vocabulary("openers", "yes", "no", "agreement")
         for number, (word, following) in enumerate(zip_longest(sentence_words, sentence_words[1:])):
             # "No, dogs are allowed" opens with a no, and "No dogs are allowed" does not.
-            is_determiner = word.key in no and following is not None and not following.begins_clause
+            is_no = word.key in self._vocabulary("no")
+            is_determiner = is_no and following is not None and not following.begins_clause
             if word.key not in openers or is_determiner:
                 return sentence_words[:number], sentence_words[number:]
         return sentence_words, ()
 
     def _find(self, statement: Sequence[Word]) -> list[Sentence]:
         """Find the sentences that say a statement, each of them one or more clauses; [] if it is not said."""
+        conjunctions = self._vocabulary("conjunctions")
+        if not self._sources.places.keys() >= set(keys_of(statement)) - conjunctions:
+            return []
         clauses = self._clauses_of(statement)
         backing: list[Sentence] = []
         while clauses:
             # Only the first clause can mean what the query asks about by "it".
-            sentence, n_clauses = self._find_longest(clauses, None if backing else self._asked)
-            if sentence is None:
+            asked = None if backing else self._asked
+            # "Bread and butter" is not two clauses, so that all together are looked up first.
+            for n_clauses in range(len(clauses), 0, -1):
+                clause = list(chain.from_iterable(clauses[:n_clauses]))
+                if clause and clause[0].key in conjunctions:
+                    clause = clause[1:]
+                sentence = self._sources.find(clause, asked)
+                if sentence is not None:
+                    break
+            else:
                 return []
             backing.append(sentence)
             clauses = clauses[n_clauses:]
         return backing
-
-    def _find_longest(
-        self, clauses: Sequence[Sequence[Word]], asked: frozenset[str] | None
-    ) -> tuple[Sentence | None, int]:
-        """Find a sentence that says the first clauses, as many as possible; and return how many these are.
-
-        "Bread and butter" is not two clauses, so that all together are looked up first.
-        """
-        for n_clauses in range(len(clauses), 0, -1):
-            clause = list(chain.from_iterable(clauses[:n_clauses]))
-            if clause and clause[0].key in self._vocabulary("conjunctions"):
-                clause = clause[1:]
-            sentence = self._sources.find(clause, asked)
-            if sentence is not None:
-                return sentence, n_clauses
-        return None, 0
 
     def _clauses_of(self, statement: Sequence[Word]) -> list[Sequence[Word]]:
         """Return the clauses of a sentence, which begin after commas and semicolons, with "and" and "but".
@@ -184,110 +170,82 @@ class _Reader:
             return [statement]
         return [*clauses]
 
-    def _agrees(self, openers: Sequence[str], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
-        """Whether a yes or no before a statement goes with it.
+    def _agree(self, openers: Sequence[Word], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
+        """Whether a yes or no goes with the statement behind it.
 
-        "No, we are open" contradicts itself. A yes or no to a question says more than the statement, unless
-        the sentences that say this are about everything that is asked.
+        "No, we are open" contradicts itself, and "Yes, we sell tea" does not answer whether dogs are allowed.
         """
-        if self._vocabulary("no", "agreement").isdisjoint(openers):
+        keys = keys_of(statement)
+        if any(word.key in self._vocabulary("no") for word in openers):
+            return not limits(self._sources.language).isdisjoint(keys)
+        if self._vocabulary("yes", "agreement").isdisjoint(word.key for word in openers):
             return True
-        says_no = not self._vocabulary("no").isdisjoint(openers)
-        is_negated = not self._negations.isdisjoint(keys_of(statement))
-        if says_no is not is_negated:
-            return False
-        return self._asked <= frozenset[str]().union(*(source.keys for source in backing))
+        is_about_it = any(2 * len(self._asked & source.keys) > len(self._asked) for source in backing)
+        return self._negations.isdisjoint(keys) and (is_about_it or not self._asked)
 
-    def _claims_nothing(self, compared: str, sentence_words: Sequence[Word]) -> bool:
-        """Whether a sentence asks back, announces what follows, or is talk.
-
-        A word that answers a question claims something: "Yes.", "Of course!". A few words other than talk are
-        fine if no source has them, but no number, and in a question no clause.
-        """
+    def _claims_nothing(self, compared: str, openers: Sequence[Word], statement: Sequence[Word]) -> bool:
+        """Whether a sentence asks back, announces what follows, or is talk between "me" and "you"."""
+        sentence_words = [*openers, *statement]
         keys = frozenset(keys_of(sentence_words))
-        answers = self._vocabulary("yes", "no", "agreement") if self._asked else self._vocabulary("yes", "no")
-        if not sentence_words or not (self._query_is_talk or keys.isdisjoint(answers)):
-            return False
         others = keys - self._talk
-        is_foreign = others.isdisjoint(self._sources.places)
         has_number = any(key[0].isdigit() for key in others)
-        if _ASKS.search(compared) and not has_number:
-            most_others = MAX_ASKED if is_foreign else MAX_OTHERS
-            if any(word.key in self._vocabulary("beginnings") for word in sentence_words):
-                most_others = 0  # "Did you know that entry is free?" says so
-            if len(others) <= most_others:
-                return True
-        if not is_foreign or len(others) > MAX_OTHERS:
+        is_answer = self._is_answer(openers, statement)
+        if not sentence_words or has_number or is_answer or self._has_subject(statement):
             return False
+        has_topic = not others.isdisjoint(self._sources.places)
+        if _ASKS.search(compared):
+            if sentence_words[0].key in self._vocabulary("question_words"):
+                return len(others) <= MAX_ASKED
+            # "Did you know that entry is free?" says so.
+            states = any(word.key in self._vocabulary("beginnings") for word in sentence_words)
+            return len(others) <= MAX_ASKED and not states and not has_topic
         if _ANNOUNCES.search(compared):
+            return len(others) <= 1 and not has_topic
+        return not has_topic and self._is_talk(sentence_words)
+
+    def _is_talk(self, sentence_words: Sequence[Word]) -> bool:
+        """Whether a sentence has only words of conversation, and one other next to a greeting."""
+        greetings = self._vocabulary("greetings", "agreement")
+        for clause in self._clauses_of(sentence_words):
+            keys = frozenset(keys_of(clause))
+            # "Sorry for the inconvenience!" is talk, and "Sorry, tickets are gone!" is not.
+            greets = not keys.isdisjoint(greetings) and keys.isdisjoint(self._negations)
+            if len(keys - self._talk) > int(greets):
+                return False
+        keys = frozenset(keys_of(sentence_words))
+        if not keys.isdisjoint(greetings):
             return True
-        return not has_number and self._is_talk(sentence_words, keys, others)
+        # "Free." alone is a statement, and "Support today" says something about what the sources speak of.
+        talk = keys & self._vocabulary("talk")
+        return bool(talk) and talk.isdisjoint(self._sources.places) and len(keys - self._negations) > 1
 
-    def _is_talk(self, sentence_words: Sequence[Word], keys: frozenset[str], others: frozenset[str]) -> bool:
-        """Whether a sentence has almost only words of conversation.
+    def _is_answer(self, openers: Sequence[Word], statement: Sequence[Word]) -> bool:
+        """Whether a sentence answers a question ("Of course!" "I'm afraid not."), or only says yes or no."""
+        keys = {word.key for word in [*openers, *statement]}
+        if self._asked:
+            return not keys.isdisjoint(self._vocabulary("yes", "no", "agreement", "negations"))
+        return not statement and not keys.isdisjoint(self._vocabulary("yes", "no"))
 
-        Others are fine next to a greeting ("Sorry for the delay!"), and if what the user said is talk, too
-        ("Hang on." "No rush, take your time.").
-
-        Args:
-            sentence_words: its words.
-            keys: the keys of its content words.
-            others: those that are no talk: few, and in no source.
-        """
-        # "It is free" says something about its subject in words that otherwise belong to conversation.
-        if self._has_subject(sentence_words):
+    def _is_honest_refusal(self, sentence_words: Sequence[Word]) -> bool:
+        """Whether a sentence says that the sources, or "I", do not know something that no source mentions."""
+        keys = [word.key for word in sentence_words]
+        for contrast in ("but", "aber"):  # "I'm sorry, but I don't know." "I don't know, but it's free."
+            if contrast in keys:
+                keys = keys[keys.index(contrast) :]
+        if self._negations.isdisjoint(keys) or self._has_subject(sentence_words):
             return False
-        # What takes up the user's words says something about them: "Your flight is changed."
-        if self._query_is_talk and others.isdisjoint(self._query_keys):
-            return not self._talk.isdisjoint(keys - self._negations)
-        greetings = self._vocabulary("greetings")
-        if others:
-            return not keys.isdisjoint(greetings) and keys.isdisjoint(self._negations)
-        # "Support is available." says something about what the sources speak of.
-        if not (keys & self._vocabulary("talk")).isdisjoint(self._sources.places):
+        about_sources = self._vocabulary("saying", "sources")
+        missing = frozenset(keys_of(sentence_words)) - about_sources - self._talk
+        if not missing.isdisjoint(self._sources.places):
             return False
-        spoken = greetings | self._vocabulary("agreement")
-        if len(keys - self._negations) > 1:  # "Free." alone is a statement, but "Feel free to ask." is not
-            spoken |= self._vocabulary("talk")
-        return not keys.isdisjoint(spoken)
+        # "I have nothing on that" is about what I know, and "I'm sorry, we don't deliver" is not.
+        is_about_me = not self._vocabulary("i").isdisjoint(keys) and self._vocabulary("we").isdisjoint(keys)
+        return not about_sources.isdisjoint(keys) or (is_about_me and bool(missing))
 
     def _has_subject(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a clause begins with a pronoun such as "it", which stands for what the text is about."""
-        conjunctions = self._vocabulary("conjunctions")
-        begins = True
-        for word in sentence_words:
-            if (begins or word.begins_clause) and word.key in self._vocabulary("subjects"):
-                return True
-            begins = word.key in conjunctions
-        return False
-
-    def _is_refusal(self, keys: Sequence[str]) -> bool:
-        """Whether a sentence says that the sources do not say something.
-
-        It denies something about the sources, or has a word of saying next to a negation, with only words of
-        conversation between them: "I do not have any information".
-        """
-        if self._negations.isdisjoint(keys):
-            return False
-        if not self._vocabulary("sources").isdisjoint(keys):
-            return True
-        saying = self._vocabulary("saying")
-        told = [key for key in keys if key in saying or key in self._negations or key not in self._talk]
-        return any(
-            not saying.isdisjoint(pair) and not self._negations.isdisjoint(pair) for pair in pairwise(told)
-        )
-
-    def _read_refusal(self, sentence: str, statement: Sequence[Word]) -> Claim:
-        """Read a refusal: it claims nothing if no source has a word of what is said to be missing."""
-        about_sources = self._vocabulary("saying", "sources") | self._talk
-        missing = [key for key in dict.fromkeys(keys_of(statement)) if key not in about_sources]
-        found = [key for key in missing if key in self._sources.places]
-        if not found:
-            return Claim(sentence, "claims nothing")
-        number = self._sources.places[found[0]][0]
-        passage = self._sources.sentences[number].passage
-        rank = 1 - len(found) / len(missing)  # the more of it is there, the more it is refuted
-        return Claim(sentence, "refuted", rank, (passage,), _texts_of(statement, found))
+        subjects = self._vocabulary("subjects")
+        return any(word.begins_clause and word.key in subjects for word in sentence_words)
 
     def _vocabulary(self, *groups: str) -> frozenset[str]:
         return vocabulary(self._sources.language, *groups)

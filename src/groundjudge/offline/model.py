@@ -45,10 +45,10 @@ BELOW = 0.9
 MAX_SHOWN = 160
 """How many characters of a text a reason shows."""
 
-NOTHING_STATED = "It states nothing that could be looked up."
-
 MAX_NAMED = 3
 """How many sentences, and missing words of each, a reason names."""
+
+NOTHING_STATED = "It states nothing that could be looked up."
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class OfflineModel:
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
         else:
             reading = _read_response(rubric, claims, texts, request.sentences)
-            is_decided = all(claim.finding in {"backed", "claims nothing"} for claim in claims)
+            is_decided = all(claim.finding != "undecided" for claim in claims)
         limits = f"({LIMITS})"
         if rubric.format.parts_are_sentences:  # a scorecard has no place for a reason next to its quotes
             limits = f"{reading.reason} {limits}"
@@ -146,35 +146,33 @@ def _read_response(
     value: float | None = None
     label = rubric.scale.without_score or ""
     shares = ""
+    whole = 1.0
     if real_claims:
         weakest = min(real_claims, key=lambda claim: _score_of(rubric, claim))
         value, label = _value_of(rubric, weakest)
-        shares = _shares_of(rubric, value, _score_of(rubric, weakest))
+        whole = _score_of(rubric, weakest)
+        shares = _shares_of(rubric, value, whole)
     elif rubric.not_applicable:
         value = rubric.not_applicable[0]
     elif rubric.scale.without_score is None:
         value, label = _value_of(rubric, Claim("", "backed", STATES_NOTHING))
-    rated: Sequence[Claim] = ()
-    whole: float | None = None
+    to_rate: set[str] = set()
+    numbers: dict[tuple[int, int], int] = {}  # of the source's sentences, by document and beginning
     if sentences is not None:
-        rated = claims
-        whole = min((_score_of(rubric, claim) for claim in real_claims), default=1.0)
+        to_rate = {claim.sentence for claim in claims}
+        for number, source in enumerate(sentences.source, 1):
+            numbers[source.document, source.start] = number
     elif rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in claims])
-        rated = [claim for claim in claims if claim.sentence in to_rate]
-    numbers = _numbers_of(sentences)
-    parts = [_part_of(rubric, claim, texts, numbers) for claim in rated]
-    level = label_of(value, rubric.levels) or ""
     return Reading(
-        value, _reason_of(claims, texts), tuple(parts), level, label=label, shares=shares, whole=whole
+        value,
+        _reason_of(claims, texts),
+        tuple(_part_of(rubric, claim, texts, numbers) for claim in claims if claim.sentence in to_rate),
+        label_of(value, rubric.levels) or "",
+        label=label,
+        shares=shares,
+        whole=None if sentences is None else whole,
     )
-
-
-def _numbers_of(sentences: Sentences | None) -> Mapping[tuple[int, int], int]:
-    """Return the numbers of the source's sentences by their document and beginning; {} if there are none."""
-    if sentences is None:
-        return {}
-    return {(source.document, source.start): number for number, source in enumerate(sentences.source, 1)}
 
 
 def _part_of(
@@ -210,11 +208,11 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
         looked_up, where = claims, texts
         if name.casefold() == "recall":
             looked_up, where = facts, passage
-        real_claims = [claim for claim in looked_up if claim.finding != "claims nothing"]
         length = length_backed = 0
-        for claim in real_claims:
+        for claim in looked_up:
             n_letters = sum(map(str.isalnum, as_compared(claim.sentence)))
-            length += n_letters
+            if claim.finding != "claims nothing":
+                length += n_letters
             if claim.finding == "backed":
                 length_backed += n_letters
         score = length_backed / length if length else 0.0
@@ -238,18 +236,15 @@ def _score_of(rubric: Rubric, claim: Claim) -> float:
 def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
     """Return the value of a claim on the judge's scale and its label, rounded away from the threshold."""
     scale, score, is_backed = rubric.scale, _score_of(rubric, claim), claim.finding == "backed"
-    if scale.choices:
-        scores: dict[str, float] = {}
-        right_scores: dict[str, float] = {}  # those on the right side of the threshold
-        for label, choice in scale.choices.items():
-            if choice is not None:
-                scores[label] = choice
-                if (choice >= rubric.threshold) is is_backed:
-                    right_scores[label] = choice
-        scores = right_scores or scores
-        # Of two equally near ones, the worse one.
-        label = min(scores, key=lambda label: (abs(scores[label] - score), scores[label]))
-        return scores[label], label
+    ranked_labels: list[tuple[bool, float, float, str]] = []
+    for label, choice in scale.choices.items():
+        if choice is not None:
+            is_on_wrong_side = (choice >= rubric.threshold) is not is_backed
+            # Of two equally near ones, the worse one.
+            ranked_labels.append((is_on_wrong_side, abs(choice - score), choice, label))
+    if ranked_labels:
+        *_, choice, label = min(ranked_labels)
+        return choice, label
     value = round(scale.worst + score * (scale.best - scale.worst), DIGITS)
     # Away from the threshold: up on a rising scale if it is supported.
     step = 1 if is_backed is (scale.best > scale.worst) else -1
@@ -266,37 +261,32 @@ def _shares_of(rubric: Rubric, value: float, score: float) -> str:
     if rubric.weighted != "stated" or scale.choices or not is_weighable(scale):
         return ""
     stated = scale.score(value)
-    other_end = scale.worst if stated > score else scale.best
-    shares = {f"{other_end:.0f}": 0.0, f"{value:.0f}": 1.0}
-    if stated != score:
-        # x * other + (1 - x) * stated = score, solved for x.
-        other_share = round((score - stated) / (scale.score(other_end) - stated), DIGITS)
-        shares = {f"{other_end:.0f}": other_share, f"{value:.0f}": 1 - other_share}
+    end = scale.worst if stated > score else scale.best
+    # x * end + (1 - x) * stated = score, solved for x.
+    share = 0.0 if stated == score else (score - stated) / (scale.score(end) - stated)
+    shares = {f"{end:.0f}": round(share, DIGITS), f"{value:.0f}": 1 - round(share, DIGITS)}
     return write_shares(shares, scale, rubric.levels)
 
 
 def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
     """Say what was found: for the undecided sentences, or else for all."""
-    real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
+    undecided = [claim for claim in claims if claim.finding == "undecided"]
+    backed = [claim for claim in claims if claim.finding == "backed"]
     # What needs a look comes first; what is fine is named only if there is nothing else.
-    worst_claims = [claim for claim in real_claims if claim.finding != "backed"] or real_claims
-    return " ".join(_finding_of(claim, texts) for claim in worst_claims[:MAX_NAMED]) or NOTHING_STATED
+    named = (undecided or backed)[:MAX_NAMED]
+    return " ".join(_finding_of(claim, texts) for claim in named) or NOTHING_STATED
 
 
 def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
     """Say what was found for a sentence, and where; texts are counted from 1 as in the prompts."""
-    if claim.finding == "claims nothing":
-        return NOTHING_STATED
     places: list[str] = []
     for document, start, end in claim.passages:
         places.append(f"text {document + 1} ({start} to {end}): {_in_quotes(texts[document][start:end])}")
     where = ", ".join(places)
     sentence = _in_quotes(claim.sentence)
-    missing = ", ".join(word[:MAX_SHOWN] for word in claim.missing[:MAX_NAMED])
     if claim.finding == "backed":
         return f"In the source: {sentence} is in {where}."
-    if claim.finding == "refuted":
-        return f"The source does mention {missing}: the response says {sentence}, but see {where}."
+    missing = ", ".join(word[:MAX_SHOWN] for word in claim.missing[:MAX_NAMED])
     lacks = f"it lacks: {missing}" if missing else "it has these words in another order or with others"
     nearest = f"Nearest: {where}; {lacks}." if where else "The source has none of its words."
     return f"Not found in nearly the same words; ask a model. {sentence} {nearest}"

@@ -1,4 +1,4 @@
-"""The English and German words that are more, or less, than content, under their names in words.json."""
+"""The words that are more, or less, than content, by their names in words.json: most English or German."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def keys_of(sentence_words: Sequence[Word]) -> list[str]:
 def _read_tables() -> Mapping[str, Sequence[str]]:
     text = files("groundjudge.offline").joinpath("words.json").read_text(encoding="utf-8")
     tables: Mapping[str, Sequence[str]] = json.loads(text)
-    return tables
+    # "cannot" is read as "can not".
+    return {**tables, "negations": sorted(NEGATIONS - {"cannot"})}
 
 
 @cache
@@ -32,20 +33,11 @@ def vocabulary(language: Language, *groups: str) -> frozenset[str]:
     return frozenset(word.key for word in words(" ".join(terms), language))
 
 
-@cache
-def negations(language: Language) -> frozenset[str]:
-    """Return the keys of the negations of many languages."""
-    # "cannot" is read as "can not".
-    return frozenset(keys_of(words(" ".join(NEGATIONS - {"cannot"}), language)))
-
-
-@cache
 def limits(language: Language) -> frozenset[str]:
-    """Return the keys of the words that limit or deny what is said before them, or around an aside."""
-    return vocabulary(language, "limits") | negations(language)
+    """Return the keys of the words that limit or deny what is said before them."""
+    return vocabulary(language, "limits", "negations")
 
 
-@cache
 def qualifiers(language: Language) -> frozenset[str]:
     """Return the keys of the words that limit or deny what follows them."""
-    return vocabulary(language, "qualifiers") | limits(language)
+    return vocabulary(language, "qualifiers", "limits", "negations")

@@ -8,7 +8,7 @@ that puts no spaces between words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -18,23 +18,36 @@ from groundjudge.text.patterns import compile_when_used
 
 snowball: Any = import_module("Stemmer")  # which is not typed
 
-Language: TypeAlias = Literal["english", "german", ""]
+Language: TypeAlias = Literal["english", "german", "french", "spanish", "italian", "dutch", ""]
 """A language whose function words are known; "" for any other, in which every word counts."""
 
 Kind: TypeAlias = Literal["content", "link", "filler"]
 """What a word is there for: it says something, it links words that do, or the grammar asks for it."""
 
-_FILLERS = {
+_FILLERS: Mapping[Language, str] = {
     "english": "a an the this that these those its their is are be been being has have do does "
     "there here and then also so",
     "german": "der die das den dem des ein eine einen einem einer eines dieser diese dieses es ihr ihre "
     "ihren ist sind hat haben wird werden und auch da dann so",
+    "french": "le la les l un une des de du d ce cet cette ces son sa ses leur leurs est sont être été a "
+    "ont y et aussi",
+    "spanish": "el la los las lo un una unos unas este esta estos estas su sus es son está están ser ha han "
+    "hay y e también",
+    "italian": "il lo la i gli le l un uno una questo questa questi queste suo sua suoi loro è sono essere "
+    "ha hanno e ed anche",
+    "dutch": "de het een dit dat deze die zijn haar hun is heeft hebben wordt worden er en ook dan",
 }
-_LINKS = {
+_LINKS: Mapping[Language, str] = {
     "english": "of in on at to for with by from as into through during about over under it they them he she "
     "his her him i my me who which",
     "german": "in im an am auf aus bei beim durch für mit nach um unter vom von vor über zu zum zur als er "
     "sie sein seine",
+    "french": "à au aux en dans par pour sur sous avec chez vers depuis entre il elle ils elles on qui que "
+    "dont",
+    "spanish": "de del a al en por para con sobre desde hasta entre él ella ellos ellas que quien se",
+    "italian": "di del dello della dei degli delle a al allo alla ai alle da dal dalla in nel nella nei "
+    "nelle con su sul sulla per tra fra egli lui lei essi che chi si",
+    "dutch": "van in op te aan met door voor bij uit naar over onder tussen om tot hij zij ze wie als",
 }
 
 _INSIDE_WORDS = ".,:/'_@!#-"  # 9:00, and/or, don't, snake_case, !ready, C#
@@ -99,8 +112,8 @@ def language_of(texts: Iterable[str]) -> Language:
         terms.extend(text[:MAX_LOOKED_AT].casefold().split())
     likeliest: Language = ""
     most_known = MIN_KNOWN * len(terms)
-    for language in ("english", "german"):
-        function_words = _terms(f"{_FILLERS[language]} {_LINKS[language]}")
+    for language, fillers in _FILLERS.items():
+        function_words = _terms(f"{fillers} {_LINKS[language]}")
         n_known = sum(map(function_words.__contains__, terms))
         if n_known > most_known:
             likeliest, most_known = language, n_known
