@@ -57,9 +57,8 @@ BACKED: Mapping[str, Row] = {
         "It opens at 10.",
         "When does the museum in Bern open?",
     ),
-    "a clause after and": ("Ada leads year 7 and Ben leads year 8.", "Ben leads year 8."),
     # what is left out
-    "a word that begins a phrase": ("The set has forks and spoons.", "The set has spoons."),
+    "a word that begins a phrase": ("The mill has a wide door.", "The mill has a door."),
     "a relative clause": ("The mill, which now houses a small shop, is red.", "The mill is red."),
     "the last of many sentences with its words": (
         " ".join(f"Mill {number} grinds oats." for number in range(100)),
@@ -133,6 +132,15 @@ UNDECIDED: Mapping[str, Row] = {
         "It costs 5 euros.",
         "What does the premium plan cost?",
     ),
+    "a part of two": ("The set has forks and spoons.", "The set has spoons."),
+    "the end of a clause for another": (
+        "The film was written by Ada and directed by Ben.",
+        "The film was written and directed by Ben.",
+    ),
+    "a second subject": ("Ada was born in Rome and Ben in Oslo.", "Ada was born in Rome and in Oslo."),
+    "a clause after and": ("Ada leads year 7 and Ben leads year 8.", "Ben leads year 8."),
+    "whose words they are, behind": ("The drug is safe, the firm claimed.", "The drug is safe."),
+    "its, which is no pronoun": ("The long mill burns wood.", "Its burns wood."),
     # what stands ahead
     "a time": ("In May the mill opens at 10.", "The mill opens at 10."),
     "a day without a link word": ("Mondays the mill is closed.", "The mill is closed."),
@@ -184,11 +192,6 @@ UNDECIDED: Mapping[str, Row] = {
     "a subject that nobody speaks of": (OPENING, "The shop opens at 10.", WHEN),
     # clauses
     "a clause of no sentence": (TWO, "The mill is red, the bridge is new."),
-    "a clause after and that something limits": (
-        "Neither Ada nor Ben and Cy sing here.",
-        "Cy sings here.",
-    ),
-    "a pronoun ahead of another's subject": ("Critics say it owes 5 million.", "It owes 5 million."),
     "a clause of another subject": (
         "The mill is red. The shop sells bread.",
         "The mill is red and sells bread.",

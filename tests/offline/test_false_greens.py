@@ -28,6 +28,7 @@ NAME = "What is the middle name?"
 
 LIBRARY = "The library opens at 9:00 on weekdays. It is closed on Sundays."
 HOURS = "When is it open?"
+CAFE = "Is there a cafe?"
 DRUGS = "Aspirin is allowed. Ibuprofen is forbidden."
 DOSES = "Dose for adults: 500 mg. Dose for children: 250 mg."
 DOSE = "What is the dose?"
@@ -430,6 +431,27 @@ WRONG_DETAILS: Mapping[str, Row] = {
     "done": (HOUSE, "Please change my flight.", "Done!"),
     "no to a request": (HOUSE, "Please change my flight.", "No."),
     "a longer one in small talk": (HOUSE, "Good morning!", "Good morning! Our branches close at noon today."),
+    "yes, where the source says so only of others": (
+        "The tablets are safe for adults.",
+        "Are the tablets safe for babies?",
+        "Yes, the tablets are safe.",
+    ),
+    "no, where the source says so only of others": (
+        "The visa is not required for 90 days.",
+        "Do I need a visa for 100 days?",
+        "No, the visa is not required.",
+    ),
+    "a denial of what nobody mentions": (HOUSE, "Is there parking?", "Parking is not available."),
+    "no, and such a denial": (HOUSE, "Is there parking?", "No, parking is not available."),
+    "a refusal that concludes": (HOUSE, CAFE, "The source does not mention a cafe, so there is none."),
+    "a refusal with a fact": (HOUSE, CAFE, "The source does not state the fee, which is 9 euros."),
+    "a refusal with a reason": (HOUSE, CAFE, "I can't answer because the cafe burnt down."),
+    "a refusal of somebody else": (HOUSE, CAFE, "The police could not find the thief."),
+    "a refusal about what is there, in words of talk": (
+        "Check-out is at 11.",
+        "When is check-out?",
+        "The source does not mention the check-out time.",
+    ),
     "a clause next to a greeting": (HOUSE, "Thanks!", "You're welcome, parking is free!"),
     "a status": (HOUSE, "I'd love a coffee.", "Your first cup is free."),
     "a greeting with a name": (LIBRARY, HOURS, "Welcome to the library, open on Sundays!"),
@@ -466,11 +488,6 @@ PASSING: Mapping[str, Row] = {
     "behind a lead-in": (HOUSE, "?", "Here is what I found:\nThe museum opened in 1932."),
     "yes, spelt out": (OPEN, SUNDAYS, "Yes. We are open on Sundays."),
     "yes, ahead of it": (OPEN, SUNDAYS, "Yes, we are open on Sundays."),
-    "yes, about most of what is asked": (
-        "Tables for more than eight people have to be reserved.",
-        "Do tables for ten people have to be reserved?",
-        "Yes, tables for more than eight people have to be reserved.",
-    ),
     "no, denied": (
         "El jarabe no contiene azúcar.",
         "¿El jarabe contiene azúcar?",
@@ -489,7 +506,6 @@ PASSING: Mapping[str, Row] = {
     "Japanese": ("図書館は日曜日に休みます。", "?", "図書館は日曜日に休みます。"),
 }
 
-CAFE = "Is there a cafe?"
 GARTEN = "Hunde sind im Garten nicht erlaubt."
 CLAIMING_NOTHING: Mapping[str, Row] = {
     "you're welcome": (HOUSE, "Thank you!", "You're welcome!"),
@@ -516,6 +532,7 @@ CLAIMING_NOTHING: Mapping[str, Row] = {
     "nothing found": (HOUSE, CAFE, "Sorry, I could not find anything about a cafe."),
     "no answer": (HOUSE, CAFE, "I cannot answer this question based on the context."),
     "nothing on it": (HOUSE, CAFE, "I have nothing on a cafe."),
+    "two clauses": (HOUSE, CAFE, "Whether there is a cafe, the documents do not say."),
     "sorry, but": (HOUSE, CAFE, "I'm sorry, but a cafe isn't mentioned in the text."),
     "not covered": (HOUSE, CAFE, "The article does not cover whether there is a cafe."),
     "a German refusal": (GARTEN, "Gibt es ein Café?", "Ein Café wird in den Dokumenten nicht erwähnt."),

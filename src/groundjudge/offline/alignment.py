@@ -1,8 +1,8 @@
 """Whether one sentence of the sources says what a sentence claims, in nearly the same words.
 
 The claim must be a piece of that sentence: the same words in the same order, but for articles and
-auxiliaries, from the beginning of a clause to the end of a phrase. The words around the piece must not limit
-or deny it ("only", "unless"). The claim may lack one word that begins a phrase, and say "it" for the subject.
+auxiliaries, from its beginning to the end of a phrase. What follows must not limit or deny it ("only",
+"unless"). The claim may lack one word that begins a phrase, and say "it" for the subject.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.vocabulary import keys_of, limits, qualifiers, vocabulary
+from groundjudge.offline.vocabulary import is_pronoun, keys_of, limits, qualifiers, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import Language, Word, language_of, words
@@ -42,15 +42,19 @@ class Term(NamedTuple):
 
     Attributes:
         key: the form that is compared.
-        is_link: whether it only links words, like "of".
+        is_past: whether it is in the past tense, in English: "opened" does not say that it opens.
+        is_content: whether it says something; others, like "of" and "and", link words that do.
         begins_phrase: whether it may begin a phrase: after an article or a comma, and what links phrases.
-        begins_clause: whether a clause may begin with it: at the start, and after "and".
     """
 
     key: str
-    is_link: bool
+    is_past: bool
+    is_content: bool
     begins_phrase: bool
-    begins_clause: bool
+
+    def is_same(self, other: Term) -> bool:
+        """Whether both are the same word in the same tense."""
+        return self.key == other.key and self.is_past is other.is_past
 
 
 class Sentence(NamedTuple):
@@ -95,18 +99,17 @@ class Sources:
 
     def _says(self, sentence: Sentence, claim: Sequence[Word], asked: frozenset[str] | None) -> bool:
         terms = _terms_of(sentence.words, self.language)
-        starts = [start for start, term in enumerate(terms) if term.begins_clause]
-        if any(self._has_piece(terms, start, claim) for start in starts):
+        if self._has_piece(terms, 0, claim):
             return True
-        pronouns = vocabulary(self.language, "subjects")
-        if claim[0].key not in pronouns or asked is None:
+        if not is_pronoun(claim[0]) or asked is None:
             return False
         # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
         for start in range(MAX_SUBJECT + 1):
             if self._has_piece(terms, start, claim[1:]):
                 subject = {term.key for term in terms[:start]}
                 # "Critics say it costs 5 euros" has another subject.
-                return pronouns.isdisjoint(subject) and (subject <= asked or asked <= sentence.keys)
+                has_other = not subject.isdisjoint(vocabulary(self.language, "subjects"))
+                return not has_other and (subject <= asked or asked <= sentence.keys)
         return False
 
     def _has_piece(self, sentence: Sequence[Term], start: int, claim: Sequence[Word]) -> bool:
@@ -114,11 +117,10 @@ class Sources:
         end = start
         lacks_word = False
         for term in _terms_of(claim, self.language):
-            skips = start < end < len(sentence) and sentence[end].key != term.key and not lacks_word
-            if skips and self._may_be_left_out(sentence[end]):
-                lacks_word = True
-                end += 1
-            if end >= len(sentence) or sentence[end].key != term.key:
+            if end > start and not lacks_word and end < len(sentence) and not sentence[end].is_same(term):
+                lacks_word = self._may_be_left_out(sentence[end])
+                end += int(lacks_word)
+            if end >= len(sentence) or not sentence[end].is_same(term):
                 return False
             end += 1
         before, after = sentence[:start], sentence[end:]
@@ -131,10 +133,9 @@ class Sources:
 
     def _may_be_left_out(self, term: Term) -> bool:
         """Whether a claim may lack a word: not in "the museum of Bern", nor a number, nor "most"."""
-        is_word = term.key.isalpha() and len(term.key) > 1  # a letter alone is a grade, a unit or a variable
-        return (
-            is_word and term.begins_phrase and not term.is_link and term.key not in qualifiers(self.language)
-        )
+        is_word = term.is_content and term.key.isalpha()
+        is_name = len(term.key) == 1  # a letter alone is a grade, a unit or a variable
+        return is_word and not is_name and term.begins_phrase and term.key not in qualifiers(self.language)
 
     def nearest(self, keys: Sequence[str]) -> tuple[Sentence | None, float]:
         """Return the sentence with most words of a claim, and how much of it the sources have, 0 to 1."""
@@ -151,9 +152,9 @@ class Sources:
         return self.sentences[number], rank
 
 
-def read_sources(documents: Sequence[str], response: str) -> Sources:
-    """Read the sentences that can support a response."""
-    language = language_of((response, *documents))
+def read_sources(documents: Sequence[str], response: str, query: str = "") -> Sources:
+    """Read the sentences that can support a response to a query."""
+    language = language_of((query, response, *documents))
     looked_up = frozenset(keys_of(words(response, language)))
     source_sentences: list[Sentence] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
@@ -194,18 +195,16 @@ def as_compared(sentence: str) -> str:
 def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
     """Return the words of a sentence that are compared."""
     conjunctions = vocabulary(language, "conjunctions")
-    leads_phrase = conjunctions | vocabulary(language, "beginnings")
+    beginnings = vocabulary(language, "beginnings")
     terms: list[Term] = []
-    begins_phrase = begins_clause = True
+    begins_phrase = True
     for word in sentence_words:
-        if word.kind != "filler":
-            key = word.key
-            # "opened" does not say that it opens, and has the same stem.
-            if word.text.casefold().endswith("ed") and not key.endswith("ed"):
-                key = f"{key}ed"
-            is_link = word.kind == "link"
-            begins = begins_phrase or is_link or word.begins_clause or key in leads_phrase
-            terms.append(Term(key, is_link, begins, begins_clause))
-        begins_phrase = word.kind != "content"
-        begins_clause = word.key in conjunctions or (begins_clause and word.kind == "filler")
+        joins = word.key in conjunctions
+        if word.kind != "filler" or joins:
+            # Irregular verbs have another key in the past.
+            is_past = word.text.casefold().endswith("ed") and not word.key.endswith("ed")
+            is_content = word.kind == "content" and not joins
+            begins = begins_phrase or word.begins_clause or not is_content or word.key in beginnings
+            terms.append(Term(word.key, is_past, is_content, begins))
+        begins_phrase = word.kind != "content" and not joins
     return terms

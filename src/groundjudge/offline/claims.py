@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from groundjudge.evidence.sources import Passage
 from groundjudge.offline.alignment import Sentence, Sources, as_compared
-from groundjudge.offline.vocabulary import keys_of, limits, vocabulary
+from groundjudge.offline.vocabulary import is_pronoun, keys_of, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import Word, words
@@ -80,9 +80,11 @@ class _Reader:
 
     def __init__(self, sources: Sources, query: str) -> None:
         self._sources = sources
-        self._talk = self._vocabulary(
-            "greetings", "talk", "auxiliaries", "question_words", "i", "we", "you", "agreement", "openers"
+        # Words that say nothing about the world, and those of conversation, which may: "time", "help".
+        self._empty = self._vocabulary(
+            "greetings", "openers", "auxiliaries", "question_words", "i", "we", "you", "agreement"
         )
+        self._talk = self._empty | self._vocabulary("talk")
         self._negations = self._vocabulary("negations")
         questions = [text for text in _SENTENCE_END.split(query) if _ASKS.search(text)]
         # "Can you help me?" asks nothing that a source could answer.
@@ -171,17 +173,16 @@ class _Reader:
         return [*clauses]
 
     def _agree(self, openers: Sequence[Word], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
-        """Whether a yes or no goes with the statement behind it.
+        """Whether a yes or no goes with the statement behind it, and this is about all of what is asked.
 
-        "No, we are open" contradicts itself, and "Yes, we sell tea" does not answer whether dogs are allowed.
+        "No, we are open" contradicts itself, and "Yes, it is safe" says too much if it is safe for adults.
         """
-        keys = keys_of(statement)
-        if any(word.key in self._vocabulary("no") for word in openers):
-            return not limits(self._sources.language).isdisjoint(keys)
-        if self._vocabulary("yes", "agreement").isdisjoint(word.key for word in openers):
+        if self._vocabulary("yes", "no", "agreement").isdisjoint(word.key for word in openers):
             return True
-        is_about_it = any(2 * len(self._asked & source.keys) > len(self._asked) for source in backing)
-        return self._negations.isdisjoint(keys) and (is_about_it or not self._asked)
+        said = frozenset(keys_of(statement)).union(*(source.keys for source in backing))
+        says_no = any(word.key in self._vocabulary("no") for word in openers)
+        is_negated = not self._negations.isdisjoint(keys_of(statement))
+        return says_no is is_negated and self._asked <= said
 
     def _claims_nothing(self, compared: str, openers: Sequence[Word], statement: Sequence[Word]) -> bool:
         """Whether a sentence asks back, announces what follows, or is talk between "me" and "you"."""
@@ -227,25 +228,43 @@ class _Reader:
         return not statement and not keys.isdisjoint(self._vocabulary("yes", "no"))
 
     def _is_honest_refusal(self, sentence_words: Sequence[Word]) -> bool:
-        """Whether a sentence says that the sources, or "I", do not know something that no source mentions."""
-        keys = [word.key for word in sentence_words]
-        for contrast in ("but", "aber"):  # "I'm sorry, but I don't know." "I don't know, but it's free."
-            if contrast in keys:
-                keys = keys[keys.index(contrast) :]
-        if self._negations.isdisjoint(keys) or self._has_subject(sentence_words):
+        """Whether a sentence only says that the sources, or "I", do not know something that no source has."""
+        missing = frozenset(keys_of(sentence_words)) - self._empty - self._vocabulary("sources", "told")
+        has_number = any(key[0].isdigit() for key in missing - self._asked)
+        if has_number or not missing.isdisjoint(self._sources.places) or self._has_subject(sentence_words):
             return False
-        about_sources = self._vocabulary("saying", "sources")
-        missing = frozenset(keys_of(sentence_words)) - about_sources - self._talk
-        if not missing.isdisjoint(self._sources.places):
+        denies_knowledge = False
+        for clause in self._clauses_of(sentence_words):
+            # "Whether it is open, the documents do not say."
+            asks = any(word.key in self._vocabulary("question_words") for word in clause[:1])
+            if self._denies_knowledge(clause, has_topic=not missing <= self._talk):
+                denies_knowledge = True
+            elif not asks and not self._talk.issuperset(keys_of(clause)):
+                return False  # "The source does not mention parking, so it is free."
+        return denies_knowledge
+
+    def _denies_knowledge(self, clause: Sequence[Word], *, has_topic: bool) -> bool:
+        """Whether a clause says that something is not told, is not in the sources, or is not known to "me".
+
+        "We do not deliver" is not about me, and "The doctor mentions nothing" not about the sources.
+
+        Args:
+            clause: its words.
+            has_topic: whether the sentence says what is not known.
+        """
+        keys = {word.key for word in clause}
+        if self._negations.isdisjoint(keys) or not self._vocabulary("reasons").isdisjoint(keys):
             return False
-        # "I have nothing on that" is about what I know, and "I'm sorry, we don't deliver" is not.
+        # As they are written: "is not mentioned", but not "the doctor does not mention".
+        is_told = any(word.text.casefold() in vocabulary("", "told") for word in clause)
         is_about_me = not self._vocabulary("i").isdisjoint(keys) and self._vocabulary("we").isdisjoint(keys)
-        return not about_sources.isdisjoint(keys) or (is_about_me and bool(missing))
+        # "I'm afraid not." answers.
+        is_unknown = is_about_me and (has_topic or not self._vocabulary("knowing").isdisjoint(keys))
+        return is_told or is_unknown or not self._vocabulary("sources").isdisjoint(keys)
 
     def _has_subject(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a clause begins with a pronoun such as "it", which stands for what the text is about."""
-        subjects = self._vocabulary("subjects")
-        return any(word.begins_clause and word.key in subjects for word in sentence_words)
+        return any(word.begins_clause and is_pronoun(word) for word in sentence_words)
 
     def _vocabulary(self, *groups: str) -> frozenset[str]:
         return vocabulary(self._sources.language, *groups)

@@ -93,7 +93,7 @@ class OfflineModel:
         texts = _source_texts(rubric, case)
         query = text_of(case.query or case.conversation, "user")
         response = case.response_text
-        claims = read_claims(response, read_sources(texts, response), query, without_markers(case))
+        claims = read_claims(response, read_sources(texts, response, query), query, without_markers(case))
         if rubric.format.part_names:
             reading = _read_passage(rubric, case, claims, texts)
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)

@@ -33,6 +33,12 @@ def vocabulary(language: Language, *groups: str) -> frozenset[str]:
     return frozenset(word.key for word in words(" ".join(terms), language))
 
 
+def is_pronoun(word: Word) -> bool:
+    """Whether a word is a pronoun such as "it", which stands for what a text is about."""
+    # As it is written: "its" has the same stem.
+    return word.text.casefold() in vocabulary("", "subjects")
+
+
 def limits(language: Language) -> frozenset[str]:
     """Return the keys of the words that limit or deny what is said before them."""
     return vocabulary(language, "limits", "negations")

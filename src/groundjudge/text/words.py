@@ -26,7 +26,7 @@ Kind: TypeAlias = Literal["content", "link", "filler"]
 
 _FILLERS: Mapping[Language, str] = {
     "english": "a an the this that these those its their is are be been being has have do does "
-    "there here and then also so",
+    "there here and then also so as",
     "german": "der die das den dem des ein eine einen einem einer eines dieser diese dieses es ihr ihre "
     "ihren ist sind hat haben wird werden und auch da dann so",
     "french": "le la les l un une des de du d ce cet cette ces son sa ses leur leurs est sont être été a "
@@ -38,7 +38,7 @@ _FILLERS: Mapping[Language, str] = {
     "dutch": "de het een dit dat deze die zijn haar hun is heeft hebben wordt worden er en ook dan",
 }
 _LINKS: Mapping[Language, str] = {
-    "english": "of in on at to for with by from as into through during about over under it they them he she "
+    "english": "of in on at to for with by from into through during about over under it they them he she "
     "his her him i my me who which",
     "german": "in im an am auf aus bei beim durch für mit nach um unter vom von vor über zu zum zur als er "
     "sie sein seine",
