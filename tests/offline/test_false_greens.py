@@ -436,6 +436,16 @@ WRONG_DETAILS: Mapping[str, Row] = {
         "Are the tablets safe for babies?",
         "Yes, the tablets are safe.",
     ),
+    "yes, where the rest of the sentence denies it": (
+        "The plant is safe for cats and toxic for dogs.",
+        "Is the plant safe for dogs?",
+        "Yes, the plant is safe.",
+    ),
+    "yes, where the rest of the sentence has what is asked": (
+        "The shop sells postcards and maps.",
+        "Does the shop sell maps?",
+        "Yes, it sells postcards.",
+    ),
     "no, where the source says so only of others": (
         "The visa is not required for 90 days.",
         "Do I need a visa for 100 days?",
@@ -486,6 +496,7 @@ PASSING: Mapping[str, Row] = {
         "Thank you for your question! The museum opened in 1932. I hope this helps.",
     ),
     "behind a lead-in": (HOUSE, "?", "Here is what I found:\nThe museum opened in 1932."),
+    "a name that is a word elsewhere": ("Ed opened the bar in Bern.", "?", "Ed opened the bar in Bern."),
     "yes, spelt out": (OPEN, SUNDAYS, "Yes. We are open on Sundays."),
     "yes, ahead of it": (OPEN, SUNDAYS, "Yes, we are open on Sundays."),
     "no, denied": (
@@ -533,6 +544,7 @@ CLAIMING_NOTHING: Mapping[str, Row] = {
     "no answer": (HOUSE, CAFE, "I cannot answer this question based on the context."),
     "nothing on it": (HOUSE, CAFE, "I have nothing on a cafe."),
     "two clauses": (HOUSE, CAFE, "Whether there is a cafe, the documents do not say."),
+    "I am, spelt out": (HOUSE, CAFE, "I am sorry, the documents do not mention a cafe."),
     "sorry, but": (HOUSE, CAFE, "I'm sorry, but a cafe isn't mentioned in the text."),
     "not covered": (HOUSE, CAFE, "The article does not cover whether there is a cafe."),
     "a German refusal": (GARTEN, "Gibt es ein Café?", "Ein Café wird in den Dokumenten nicht erwähnt."),

@@ -1,8 +1,8 @@
 """Whether one sentence of the sources says what a sentence claims, in nearly the same words.
 
-The claim must be a piece of that sentence: the same words in the same order, but for articles and
-auxiliaries, from its beginning to the end of a phrase. What follows must not limit or deny it ("only",
-"unless"). The claim may lack one word that begins a phrase, and say "it" for the subject.
+The sentence must begin with the claim: the same words in the same order, ignoring articles and auxiliaries,
+up to the end of a phrase. What follows must not limit or deny it ("only", "unless"). The claim may omit one
+word at the start of a phrase, such as an adjective after an article, and say "it" for the subject.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.vocabulary import is_pronoun, keys_of, limits, qualifiers, vocabulary
+from groundjudge.offline.vocabulary import LIMITS_AHEAD, LIMITS_BEHIND, is_pronoun, keys_of, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import Language, Word, language_of, words
@@ -43,14 +43,14 @@ class Term(NamedTuple):
     Attributes:
         key: the form that is compared.
         is_past: whether it is in the past tense, in English: "opened" does not say that it opens.
-        is_content: whether it says something; others, like "of" and "and", link words that do.
-        begins_phrase: whether it may begin a phrase: after an article or a comma, and what links phrases.
+        begins_phrase: whether a phrase may begin with it: it follows an article or a comma, or is a link.
+        can_be_omitted: whether a claim may lack it: not in "the museum of Bern", nor a number, nor "most".
     """
 
     key: str
     is_past: bool
-    is_content: bool
     begins_phrase: bool
+    can_be_omitted: bool
 
     def is_same(self, other: Term) -> bool:
         """Whether both are the same word in the same tense."""
@@ -64,6 +64,11 @@ class Sentence(NamedTuple):
     words: Sequence[Word]
     keys: frozenset[str]
 
+    @property
+    def first_keys(self) -> frozenset[str]:
+        """The keys of the words that name its subject, if it begins with that."""
+        return frozenset(keys_of(self.words[:MAX_SUBJECT]))
+
 
 @dataclass(frozen=True)
 class Sources:
@@ -72,7 +77,7 @@ class Sources:
     Attributes:
         language: the language of the case.
         sentences: the sentences.
-        places: the numbers of the sentences that have a key of the response, rising.
+        places: for each content word of the response, the indices of the sentences that have it, ascending.
     """
 
     language: Language
@@ -89,63 +94,64 @@ class Sources:
         keys = keys_of(claim)
         if len(keys) < MIN_WORDS:
             return None
+        claimed = _terms_of(claim, self.language)
+        behind_it = _terms_of(claim[1:], self.language) if is_pronoun(claim[0]) else []
         # The sentence has all words of the claim, so the rarest leads to it.
         rarest = min((self.places.get(key, []) for key in keys), key=len)
         for number in rarest[:MAX_PLACES]:
             sentence = self.sentences[number]
-            if sentence.keys.issuperset(keys) and self._says(sentence, claim, asked):
+            if not sentence.keys.issuperset(keys):
+                continue
+            terms = _terms_of(sentence.words, self.language)
+            if self._begins_with(terms, claimed):
                 return sentence
+            if behind_it and asked is not None:
+                subject = self._find_subject(terms, behind_it)
+                # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
+                if subject is not None and (subject <= asked or asked <= sentence.keys):
+                    return sentence
         return None
 
-    def _says(self, sentence: Sentence, claim: Sequence[Word], asked: frozenset[str] | None) -> bool:
-        terms = _terms_of(sentence.words, self.language)
-        if self._has_piece(terms, 0, claim):
-            return True
-        if not is_pronoun(claim[0]) or asked is None:
-            return False
-        # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
-        for start in range(MAX_SUBJECT + 1):
-            if self._has_piece(terms, start, claim[1:]):
-                subject = {term.key for term in terms[:start]}
-                # "Critics say it costs 5 euros" has another subject.
-                has_other = not subject.isdisjoint(vocabulary(self.language, "subjects"))
-                return not has_other and (subject <= asked or asked <= sentence.keys)
-        return False
+    def _find_subject(self, sentence: Sequence[Term], predicate: Sequence[Term]) -> set[str] | None:
+        """Return the keys of the subject of which a sentence says something; None if it does not say that."""
+        for length in range(MAX_SUBJECT + 1):
+            subject = {term.key for term in sentence[:length]}
+            if not subject.isdisjoint(vocabulary(self.language, *LIMITS_AHEAD, "subjects")):
+                return None  # "Critics say it costs 5 euros" has another subject.
+            if self._begins_with(sentence[length:], predicate):
+                return subject
+        return None
 
-    def _has_piece(self, sentence: Sequence[Term], start: int, claim: Sequence[Word]) -> bool:
-        """Whether a sentence has a claim as a piece that begins there, and that the rest does not limit."""
-        end = start
+    def _begins_with(self, sentence: Sequence[Term], claim: Sequence[Term]) -> bool:
+        """Whether a sentence begins with a claim, and nothing behind it limits that."""
+        end = 0
         lacks_word = False
-        for term in _terms_of(claim, self.language):
-            if end > start and not lacks_word and end < len(sentence) and not sentence[end].is_same(term):
-                lacks_word = self._may_be_left_out(sentence[end])
-                end += int(lacks_word)
+        for term in claim:
+            may_lack = 0 < end < len(sentence) and not lacks_word
+            if may_lack and not sentence[end].is_same(term) and sentence[end].can_be_omitted:
+                lacks_word = True
+                end += 1
             if end >= len(sentence) or not sentence[end].is_same(term):
                 return False
             end += 1
-        before, after = sentence[:start], sentence[end:]
-        if any(term.key in qualifiers(self.language) for term in before):
-            return False
-        if any(term.key in limits(self.language) for term in after):
+        rest = sentence[end:]
+        if any(term.key in vocabulary(self.language, *LIMITS_BEHIND) for term in rest):
             return False
         # What follows directly says more about the last word: "5 million".
-        return not after or after[0].begins_phrase
-
-    def _may_be_left_out(self, term: Term) -> bool:
-        """Whether a claim may lack a word: not in "the museum of Bern", nor a number, nor "most"."""
-        is_word = term.is_content and term.key.isalpha()
-        is_name = len(term.key) == 1  # a letter alone is a grade, a unit or a variable
-        return is_word and not is_name and term.begins_phrase and term.key not in qualifiers(self.language)
+        return not rest or rest[0].begins_phrase
 
     def nearest(self, keys: Sequence[str]) -> tuple[Sentence | None, float]:
-        """Return the sentence with most words of a claim, and how much of it the sources have, 0 to 1."""
+        """Return the sentence that shares the most words with a claim, and the claim's rank, 0 to 1.
+
+        Two thirds of the rank are the words that any sentence has, one third those of this one, which ranks
+        people's labels best.
+        """
         keys = list(dict.fromkeys(keys))  # in their order, which breaks ties alike in every process
         foreign = [key for key in keys if key not in self.places]
         n_common = Counter(chain.from_iterable(self.places.get(key, [])[:MAX_PLACES] for key in keys))
         if not n_common:
             return None, 0.0
         number = max(n_common, key=n_common.__getitem__)
-        # A word that is anywhere counts twice: this ranks people's labels best.
         rank = (n_common[number] + 2 * (len(keys) - len(foreign))) / (3 * len(keys))
         if any(key[0].isdigit() for key in foreign):
             rank *= FOREIGN_NUMBER
@@ -179,7 +185,7 @@ def _read_document(content: str, language: Language) -> Sequence[tuple[int, int,
         readings = [text]
         asides = " ".join(_ASIDE.findall(text))
         # "(rarely)" limits what it stands in.
-        if asides and qualifiers(language).isdisjoint(keys_of(words(asides, language))):
+        if asides and vocabulary(language, *LIMITS_AHEAD).isdisjoint(keys_of(words(asides, language))):
             readings.append(_ASIDE.sub(" ", text))
         for reading in readings:
             sentence_words = words(as_compared(reading), language)
@@ -188,23 +194,27 @@ def _read_document(content: str, language: Language) -> Sequence[tuple[int, int,
 
 
 def as_compared(sentence: str) -> str:
-    """Return a sentence without what says nothing in it: the number of a list, citation markers."""
+    """Return a sentence without list numbers and citation markers, which mean nothing."""
     return _LIST_NUMBER.sub("", without_citations(sentence))
 
 
 def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
     """Return the words of a sentence that are compared."""
-    conjunctions = vocabulary(language, "conjunctions")
-    beginnings = vocabulary(language, "beginnings")
+    limits = vocabulary(language, *LIMITS_AHEAD)
     terms: list[Term] = []
     begins_phrase = True
+    is_joined = False
     for word in sentence_words:
-        joins = word.key in conjunctions
-        if word.kind != "filler" or joins:
+        joins = word.key in vocabulary(language, "conjunctions")
+        if word.kind != "filler":
             # Irregular verbs have another key in the past.
             is_past = word.text.casefold().endswith("ed") and not word.key.endswith("ed")
             is_content = word.kind == "content" and not joins
-            begins = begins_phrase or word.begins_clause or not is_content or word.key in beginnings
-            terms.append(Term(word.key, is_past, is_content, begins))
-        begins_phrase = word.kind != "content" and not joins
+            leads = not is_content or word.begins_clause or word.key in vocabulary(language, "beginnings")
+            # A single letter is a grade, a unit or a variable. What "and" joins is more than an adjective.
+            is_word = is_content and word.key.isalpha() and len(word.key) > 1 and not is_joined
+            can_be_omitted = is_word and (begins_phrase or leads) and word.key not in limits
+            terms.append(Term(word.key, is_past, begins_phrase or leads, can_be_omitted))
+        is_joined = joins
+        begins_phrase = word.kind != "content"
     return terms

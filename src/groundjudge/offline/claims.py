@@ -21,7 +21,7 @@ MAX_CLAUSES = 8
 """Clauses of a sentence that are looked up on their own: a longer list takes the square of the time."""
 
 MAX_ASKED = 4
-"""Words in a question back that are in no source and no talk: "Shall it be short and formal?"."""
+"""Words in a counter-question that are not of conversation: "Shall it be short and formal?"."""
 
 # Above every usual threshold: what is supported passes, and the rest of the range only ranks.
 WORST_BACKED = 0.8
@@ -59,7 +59,7 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
         text: the text.
         sources: the sources.
         query: what the text answers.
-        compared_text: the text with spaces for what says nothing in it; "" if there is no such part.
+        compared_text: the text with its meaningless parts blanked out, so that offsets stay; "": it has none.
     """
     spans = sentences(text)
     compared = [as_compared((compared_text or text)[start:end]) for _, start, end in spans]
@@ -67,8 +67,8 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
     claims: list[Claim] = []
     for number, span in enumerate(spans):
         claim = reader.read(span.text, compared[number])
-        says_nothing = claim.finding == "undecided" and not claim.passages and not claim.missing
-        if says_nothing and number + 1 < len(spans):
+        has_only_openers = claim.finding == "undecided" and not claim.passages and not claim.missing
+        if has_only_openers and number + 1 < len(spans):
             # "Yes. We are open." claims what "Yes, we are open." does.
             claim = reader.read(span.text, f"{compared[number]} {compared[number + 1]}")
         claims.append(claim)
@@ -99,7 +99,7 @@ class _Reader:
         """
         sentence_words = words(compared, self._sources.language)
         openers, statement = self._split_openers(sentence_words)
-        if not compared.strip() or self._claims_nothing(compared, openers, statement):
+        if not compared.strip() or self._claims_nothing(compared, sentence_words, is_bare=not statement):
             return Claim(sentence, "claims nothing")
         backing = self._find(statement)
         if backing and self._agree(openers, statement, backing):
@@ -129,6 +129,7 @@ class _Reader:
     def _find(self, statement: Sequence[Word]) -> list[Sentence]:
         """Find the sentences that say a statement, each of them one or more clauses; [] if it is not said."""
         conjunctions = self._vocabulary("conjunctions")
+        # Most of what is not said has a word that no source has.
         if not self._sources.places.keys() >= set(keys_of(statement)) - conjunctions:
             return []
         clauses = self._clauses_of(statement)
@@ -161,7 +162,7 @@ class _Reader:
         has_content = False
         for word in statement:
             joins = word.key in conjunctions
-            # A clause without a content word goes on.
+            # A clause does not end before it has a content word.
             if has_content and (joins or word.begins_clause):
                 clauses.append([])
                 has_content = False
@@ -173,25 +174,30 @@ class _Reader:
         return [*clauses]
 
     def _agree(self, openers: Sequence[Word], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
-        """Whether a yes or no goes with the statement behind it, and this is about all of what is asked.
+        """Whether a yes or no agrees with the statement after it, and this is about all of what is asked.
 
         "No, we are open" contradicts itself, and "Yes, it is safe" says too much if it is safe for adults.
         """
         if self._vocabulary("yes", "no", "agreement").isdisjoint(word.key for word in openers):
             return True
-        said = frozenset(keys_of(statement)).union(*(source.keys for source in backing))
+        keys = frozenset(keys_of(statement))
         says_no = any(word.key in self._vocabulary("no") for word in openers)
-        is_negated = not self._negations.isdisjoint(keys_of(statement))
-        return says_no is is_negated and self._asked <= said
+        subjects = frozenset[str]().union(*(source.first_keys for source in backing))
+        return says_no is not self._negations.isdisjoint(keys) and self._asked <= keys | subjects
 
-    def _claims_nothing(self, compared: str, openers: Sequence[Word], statement: Sequence[Word]) -> bool:
-        """Whether a sentence asks back, announces what follows, or is talk between "me" and "you"."""
-        sentence_words = [*openers, *statement]
-        keys = frozenset(keys_of(sentence_words))
-        others = keys - self._talk
+    def _claims_nothing(self, compared: str, sentence_words: Sequence[Word], *, is_bare: bool) -> bool:
+        """Whether a sentence asks back, announces what follows, or is talk between "me" and "you".
+
+        Args:
+            compared: its text.
+            sentence_words: its words.
+            is_bare: whether it has nothing but openers: "Yes."
+        """
+        others = frozenset(keys_of(sentence_words)) - self._talk
         has_number = any(key[0].isdigit() for key in others)
-        is_answer = self._is_answer(openers, statement)
-        if not sentence_words or has_number or is_answer or self._has_subject(statement):
+        if not sentence_words or has_number or self._has_pronoun_subject(sentence_words):
+            return False
+        if self._is_answer(sentence_words, is_bare=is_bare):
             return False
         has_topic = not others.isdisjoint(self._sources.places)
         if _ASKS.search(compared):
@@ -216,22 +222,27 @@ class _Reader:
         keys = frozenset(keys_of(sentence_words))
         if not keys.isdisjoint(greetings):
             return True
-        # "Free." alone is a statement, and "Support today" says something about what the sources speak of.
+        # "Free." and "Not free." are statements; "Support today" may be about what the sources speak of.
         talk = keys & self._vocabulary("talk")
         return bool(talk) and talk.isdisjoint(self._sources.places) and len(keys - self._negations) > 1
 
-    def _is_answer(self, openers: Sequence[Word], statement: Sequence[Word]) -> bool:
+    def _is_answer(self, sentence_words: Sequence[Word], *, is_bare: bool) -> bool:
         """Whether a sentence answers a question ("Of course!" "I'm afraid not."), or only says yes or no."""
-        keys = {word.key for word in [*openers, *statement]}
+        keys = {word.key for word in sentence_words}
         if self._asked:
             return not keys.isdisjoint(self._vocabulary("yes", "no", "agreement", "negations"))
-        return not statement and not keys.isdisjoint(self._vocabulary("yes", "no"))
+        return is_bare and not keys.isdisjoint(self._vocabulary("yes", "no"))
 
     def _is_honest_refusal(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a sentence only says that the sources, or "I", do not know something that no source has."""
         missing = frozenset(keys_of(sentence_words)) - self._empty - self._vocabulary("sources", "told")
+        # A number may be one of the question.
         has_number = any(key[0].isdigit() for key in missing - self._asked)
-        if has_number or not missing.isdisjoint(self._sources.places) or self._has_subject(sentence_words):
+        if (
+            has_number
+            or not missing.isdisjoint(self._sources.places)
+            or self._has_pronoun_subject(sentence_words)
+        ):
             return False
         denies_knowledge = False
         for clause in self._clauses_of(sentence_words):
@@ -262,7 +273,7 @@ class _Reader:
         is_unknown = is_about_me and (has_topic or not self._vocabulary("knowing").isdisjoint(keys))
         return is_told or is_unknown or not self._vocabulary("sources").isdisjoint(keys)
 
-    def _has_subject(self, sentence_words: Sequence[Word]) -> bool:
+    def _has_pronoun_subject(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a clause begins with a pronoun such as "it", which stands for what the text is about."""
         return any(word.begins_clause and is_pronoun(word) for word in sentence_words)
 

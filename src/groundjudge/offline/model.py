@@ -40,7 +40,7 @@ HIGHEST_UNDECIDED = 0.6
 """Undecided claims score at most this, and less than the threshold: supported ones score at least .8."""
 
 BELOW = 0.9
-"""How near the threshold a claim gets if its words are all found, but not one after the other."""
+"""The share of the threshold that a claim scores if its words are all found, but not in sequence."""
 
 MAX_SHOWN = 160
 """How many characters of a text a reason shows."""
@@ -114,15 +114,10 @@ def _source_texts(rubric: Rubric, case: Case) -> list[str]:
     """
     # In the prompt's order: texts are numbered in the reason, and the same in every process.
     fields = [prompt_input.field for prompt_input in rubric.inputs]
-    # A judge with a level for "nothing to ground" falls back on the query if the context is empty; any other
-    # then has nothing that could support a response.
-    judged_like = rubric
-    like = rubric.prompt.front_matter.offline
-    if like is not None and not case.context:
-        judged_like = load_rubric(like)
-    needs_context = not judged_like.not_applicable
-    if "context" in fields and case.context is not None and (case.context or needs_context):
-        return [document.content for document in case.context]
+    # A search that found nothing: there is nothing that could support a response.
+    is_empty_search = case.context is not None and not case.context and _needs_context(rubric)
+    if "context" in fields and (case.context or is_empty_search):
+        return [document.content for document in case.context or ()]
     tool_results: list[str] = []
     if isinstance(case.response, tuple):
         tool_results = [message.content for message in case.response if message.role == "tool"]
@@ -136,6 +131,12 @@ def _source_texts(rubric: Rubric, case: Case) -> list[str]:
         if texts:
             return texts
     return []
+
+
+def _needs_context(rubric: Rubric) -> bool:
+    """Whether only the context can support a response: the judge has no value for "nothing to ground"."""
+    like = rubric.prompt.front_matter.offline
+    return not (rubric if like is None else load_rubric(like)).not_applicable
 
 
 def _read_response(
@@ -186,11 +187,12 @@ def _part_of(
         return PartReading(claim.sentence, None, NOTHING_STATED, label=rubric.scale.without_score or "")
     value, label = _value_of(rubric, claim)
     part = PartReading(claim.sentence, value, _finding_of(claim, texts), label=label)
-    if rubric.scale.score(value) == 0:  # which needs no evidence
+    if rubric.scale.score(value) == 0:  # a zero needs no evidence
         return part
+    if numbers:
+        return replace(part, sources=tuple(numbers[document, start] for document, start, _ in claim.passages))
     quotes = tuple(texts[document][start:end] for document, start, end in claim.passages)
-    sources = tuple(numbers[document, start] for document, start, _ in claim.passages if numbers)
-    return replace(part, quotes=quotes, sources=sources)
+    return replace(part, quotes=quotes)
 
 
 def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:

@@ -1,4 +1,4 @@
-"""The words that are more, or less, than content, by their names in words.json: most English or German."""
+"""Words with a part of their own in the comparison, from words.json: most are English or German."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from importlib.resources import files
 
 from groundjudge.text.negations import NEGATIONS
 from groundjudge.text.words import Language, Word, words
+
+LIMITS_BEHIND = ("limits", "negations")
+"""The groups of words that limit or deny what is said before them."""
+
+LIMITS_AHEAD = ("qualifiers", *LIMITS_BEHIND)
+"""The groups of words that limit or deny what is said after them."""
 
 
 def keys_of(sentence_words: Sequence[Word]) -> list[str]:
@@ -37,13 +43,3 @@ def is_pronoun(word: Word) -> bool:
     """Whether a word is a pronoun such as "it", which stands for what a text is about."""
     # As it is written: "its" has the same stem.
     return word.text.casefold() in vocabulary("", "subjects")
-
-
-def limits(language: Language) -> frozenset[str]:
-    """Return the keys of the words that limit or deny what is said before them."""
-    return vocabulary(language, "limits", "negations")
-
-
-def qualifiers(language: Language) -> frozenset[str]:
-    """Return the keys of the words that limit or deny what follows them."""
-    return vocabulary(language, "qualifiers", "limits", "negations")
