@@ -135,7 +135,7 @@ class Sources:
                 return False
             end += 1
         rest = sentence[end:]
-        if any(term.key in vocabulary(self.language, *LIMITS_BEHIND) for term in rest):
+        if not vocabulary(self.language, *LIMITS_BEHIND).isdisjoint(term.key for term in rest):
             return False
         # What follows directly says more about the last word: "5 million".
         return not rest or rest[0].begins_phrase
@@ -201,16 +201,18 @@ def as_compared(sentence: str) -> str:
 def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
     """Return the words of a sentence that are compared."""
     limits = vocabulary(language, *LIMITS_AHEAD)
+    conjunctions = vocabulary(language, "conjunctions")
+    beginnings = vocabulary(language, "beginnings")
     terms: list[Term] = []
     begins_phrase = True
     is_joined = False
     for word in sentence_words:
-        joins = word.key in vocabulary(language, "conjunctions")
+        joins = word.key in conjunctions
         if word.kind != "filler":
             # Irregular verbs have another key in the past.
             is_past = word.text.casefold().endswith("ed") and not word.key.endswith("ed")
             is_content = word.kind == "content" and not joins
-            leads = not is_content or word.begins_clause or word.key in vocabulary(language, "beginnings")
+            leads = not is_content or word.begins_clause or word.key in beginnings
             # A single letter is a grade, a unit or a variable. What "and" joins is more than an adjective.
             is_word = is_content and word.key.isalpha() and len(word.key) > 1 and not is_joined
             can_be_omitted = is_word and (begins_phrase or leads) and word.key not in limits
