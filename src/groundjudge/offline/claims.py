@@ -168,8 +168,7 @@ class _Reader:
                 has_content = False
             clauses[-1].append(word)
             has_content = has_content or (word.kind == "content" and not joins)
-        has_condition = not self._vocabulary("conditions").isdisjoint(keys_of(statement))
-        if has_condition or len(clauses) > MAX_CLAUSES:
+        if self._has(statement, "conditions") or len(clauses) > MAX_CLAUSES:
             return [statement]
         return [*clauses]
 
@@ -178,12 +177,12 @@ class _Reader:
 
         "No, we are open" contradicts itself, and "Yes, it is safe" says too much if it is safe for adults.
         """
-        if self._vocabulary("yes", "no", "agreement").isdisjoint(word.key for word in openers):
+        if not self._has(openers, "yes", "no", "agreement"):
             return True
-        keys = frozenset(keys_of(statement))
-        says_no = any(word.key in self._vocabulary("no") for word in openers)
+        if self._has(openers, "no") is not self._has(statement, "negations"):
+            return False
         subjects = frozenset[str]().union(*(source.first_keys for source in backing))
-        return says_no is not self._negations.isdisjoint(keys) and self._asked <= keys | subjects
+        return self._asked <= subjects.union(keys_of(statement))
 
     def _claims_nothing(self, compared: str, sentence_words: Sequence[Word], *, is_bare: bool) -> bool:
         """Whether a sentence asks back, announces what follows, or is talk between "me" and "you".
@@ -201,37 +200,33 @@ class _Reader:
             return False
         has_topic = not others.isdisjoint(self._sources.places)
         if _ASKS.search(compared):
-            if sentence_words[0].key in self._vocabulary("question_words"):
+            if self._has(sentence_words[:1], "question_words"):
                 return len(others) <= MAX_ASKED
             # "Did you know that entry is free?" says so.
-            states = any(word.key in self._vocabulary("beginnings") for word in sentence_words)
-            return len(others) <= MAX_ASKED and not states and not has_topic
+            return len(others) <= MAX_ASKED and not has_topic and not self._has(sentence_words, "beginnings")
         if _ANNOUNCES.search(compared):
             return len(others) <= 1 and not has_topic
         return not has_topic and self._is_talk(sentence_words)
 
     def _is_talk(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a sentence has only words of conversation, and one other next to a greeting."""
-        greetings = self._vocabulary("greetings", "agreement")
         for clause in self._clauses_of(sentence_words):
-            keys = frozenset(keys_of(clause))
             # "Sorry for the inconvenience!" is talk, and "Sorry, tickets are gone!" is not.
-            greets = not keys.isdisjoint(greetings) and keys.isdisjoint(self._negations)
-            if len(keys - self._talk) > int(greets):
+            greets = self._has(clause, "greetings", "agreement") and not self._has(clause, "negations")
+            if len(frozenset(keys_of(clause)) - self._talk) > int(greets):
                 return False
-        keys = frozenset(keys_of(sentence_words))
-        if not keys.isdisjoint(greetings):
+        if self._has(sentence_words, "greetings", "agreement"):
             return True
         # "Free." and "Not free." are statements; "Support today" may be about what the sources speak of.
+        keys = frozenset(keys_of(sentence_words))
         talk = keys & self._vocabulary("talk")
         return bool(talk) and talk.isdisjoint(self._sources.places) and len(keys - self._negations) > 1
 
     def _is_answer(self, sentence_words: Sequence[Word], *, is_bare: bool) -> bool:
         """Whether a sentence answers a question ("Of course!" "I'm afraid not."), or only says yes or no."""
-        keys = {word.key for word in sentence_words}
         if self._asked:
-            return not keys.isdisjoint(self._vocabulary("yes", "no", "agreement", "negations"))
-        return is_bare and not keys.isdisjoint(self._vocabulary("yes", "no"))
+            return self._has(sentence_words, "yes", "no", "agreement", "negations")
+        return is_bare and self._has(sentence_words, "yes", "no")
 
     def _is_honest_refusal(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a sentence only says that the sources, or "I", do not know something that no source has."""
@@ -247,7 +242,7 @@ class _Reader:
         denies_knowledge = False
         for clause in self._clauses_of(sentence_words):
             # "Whether it is open, the documents do not say."
-            asks = any(word.key in self._vocabulary("question_words") for word in clause[:1])
+            asks = self._has(clause[:1], "question_words")
             if self._denies_knowledge(clause, has_topic=not missing <= self._talk):
                 denies_knowledge = True
             elif not asks and not self._talk.issuperset(keys_of(clause)):
@@ -263,19 +258,22 @@ class _Reader:
             clause: its words.
             has_topic: whether the sentence says what is not known.
         """
-        keys = {word.key for word in clause}
-        if self._negations.isdisjoint(keys) or not self._vocabulary("reasons").isdisjoint(keys):
+        if not self._has(clause, "negations") or self._has(clause, "reasons"):
             return False
         # As they are written: "is not mentioned", but not "the doctor does not mention".
         is_told = any(word.text.casefold() in vocabulary("", "told") for word in clause)
-        is_about_me = not self._vocabulary("i").isdisjoint(keys) and self._vocabulary("we").isdisjoint(keys)
         # "I'm afraid not." answers.
-        is_unknown = is_about_me and (has_topic or not self._vocabulary("knowing").isdisjoint(keys))
-        return is_told or is_unknown or not self._vocabulary("sources").isdisjoint(keys)
+        is_unknown = has_topic or self._has(clause, "knowing")
+        is_about_me = self._has(clause, "i") and not self._has(clause, "we")
+        return is_told or self._has(clause, "sources") or (is_about_me and is_unknown)
 
     def _has_pronoun_subject(self, sentence_words: Sequence[Word]) -> bool:
         """Whether a clause begins with a pronoun such as "it", which stands for what the text is about."""
         return any(word.begins_clause and is_pronoun(word) for word in sentence_words)
+
+    def _has(self, some_words: Sequence[Word], *groups: str) -> bool:
+        """Whether one of some words is in one of these groups."""
+        return not self._vocabulary(*groups).isdisjoint(word.key for word in some_words)
 
     def _vocabulary(self, *groups: str) -> frozenset[str]:
         return vocabulary(self._sources.language, *groups)
