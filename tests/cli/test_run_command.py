@@ -223,7 +223,7 @@ def test_unreadable_lines_are_rows_of_their_own_and_not_all_listed(invoke: Invok
     error = by_id["row 2"].error
     assert error is not None
     assert (error.code, error.message[:16]) == ("unreadable_row", "line 3: not JSON")
-    assert "unreadable rows: 50\n  line 3: not JSON (Expecting property name" in result.stderr
+    assert "unreadable rows: 50\n  line 3: not JSON (column 2: Expecting property name" in result.stderr
     assert result.stderr.count("not JSON") == 20
     assert words(result.stderr)[1][:6] == ["groundedness", "1.000", "2", "0", "0", "1.000"]
 

@@ -194,7 +194,7 @@ TWO_LABELS = "If an id has two labels, correct one, or name who gave each in `an
             '{"id": "a", "label": 1}\n[1]\n{"id": "b"\n',
             "unreadable_label",
             "2 faults: line 2: a row must be a JSON object, not list; "
-            "line 3: not JSON (Expecting ',' delimiter at column 11)",
+            "line 3: not JSON (column 11: Expecting ',' delimiter)",
             id="lines of JSON",
         ),
         pytest.param(

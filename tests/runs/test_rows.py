@@ -50,7 +50,7 @@ JSON_LINES: Table = {
         '{"a": 1}\n\n{"a": \n[1]\n"x"\nnull\n{"b": 2}\n',
         [
             {"a": 1},
-            "line 3: not JSON (Expecting value at column 6)",
+            "line 3: not JSON (column 6: Expecting value)",
             "line 4: a row must be a JSON object, not list",
             "line 5: a row must be a JSON object, not str",
             "line 6: a row must be a JSON object, not NoneType",

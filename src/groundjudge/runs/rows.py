@@ -504,7 +504,7 @@ def parse_row(line: str, line_name: str) -> FileRow:
     except UnicodeDecodeError as error:
         return _unreadable(line_name, f"not UTF-8 ({error.reason} at byte {error.start + 1})")
     except json.JSONDecodeError as error:
-        return _unreadable(line_name, f"not JSON ({error.msg} at column {error.colno})")
+        return _unreadable(line_name, f"not JSON (column {error.colno}: {error.msg})")
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
         return _unreadable(line_name, f"not readable as JSON ({error})")
     return _object_or_error(row, line_name)
