@@ -45,7 +45,7 @@ def test_an_answer_is_grounded(question: str) -> None:
 
 
 def test_every_sentence_is_grounded() -> None:
-    """The score is the mean over sentences; `score_breakdown` and `verbose_logs` list each of them."""
+    """The score is about the whole answer; `score_breakdown` and `verbose_logs` list each sentence."""
     test_case = LLMTestCase(
         input="Tell me about the library.",
         actual_output="The library opens at 9:00 on weekdays. Books are lent for four weeks.",

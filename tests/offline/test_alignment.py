@@ -181,6 +181,12 @@ UNDECIDED: Mapping[str, Row] = {
         "We meet at nine in the hall.",
         "We meet in nine at the hall.",
     ),
+    "an umlaut": ("Der Zug wäre heute pünktlich.", "Der Zug war heute pünktlich."),
+    "a Spanish accent": ("Yo hablo hoy con Ana.", "Yo habló hoy con Ana."),
+    "the past in German": ("Das Café öffnet um 9 Uhr.", "Das Café öffnete um 9 Uhr."),
+    "the present in German": ("Er arbeitete bei Bosch.", "Er arbeitet bei Bosch."),
+    "they for we": ("We open at 9 daily.", "They open at 9 daily."),
+    "an exception": ("Hunde sind erlaubt mit Ausnahme von Terriern.", "Hunde sind erlaubt."),
     "he for she": ("He lives in Oslo.", "She lives in Oslo."),
     # limits and qualifiers
     "a limit ahead": ("Only entry is free.", "Entry is free."),

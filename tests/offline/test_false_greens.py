@@ -436,6 +436,7 @@ WRONG_DETAILS: Mapping[str, Row] = {
         "Are the tablets safe for babies?",
         "Yes, the tablets are safe.",
     ),
+    "doch": ("Der Eintritt ist frei.", "Kostet der Eintritt etwas?", "Doch, der Eintritt ist frei."),
     "yes, where the rest of the sentence denies it": (
         "The plant is safe for cats and toxic for dogs.",
         "Is the plant safe for dogs?",

@@ -92,6 +92,15 @@ def test_undecided_stays_below_any_threshold(name: str, threshold: float) -> Non
 
 
 @pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
+@pytest.mark.parametrize("threshold", [0.8, 0.975, 1.0])
+def test_backed_passes_any_threshold(name: str, threshold: float) -> None:
+    judge = load(name, model="offline", threshold=threshold)
+    for response in BACKED:
+        verdict = judge.judge(case_of(name, MUSEUM, response))
+        assert (verdict.passed, verdict.warnings) == (True, ()), response
+
+
+@pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
 @pytest.mark.parametrize("response", BACKED)
 def test_backed_scores_at_least_four_fifths(name: str, response: str) -> None:
     verdict = verdict_by(name, **case_of(name, MUSEUM, response))
@@ -332,7 +341,7 @@ ANOTHER_ORDER = "it has these words in another order or with others."
 NONE = f"{ASK} “Penguins eat fish.” The source has none of its words."
 REASONS: Mapping[str, tuple[str, str]] = {
     # a response, and its reason beside the limits
-    "in the source": (FOUNDED, f"In the source: “{FOUNDED}” is in text 1 (78 to 101): “{FOUNDED}”."),
+    "in the source": (FOUNDED, f"Backed: “{FOUNDED}” by text 1 (78 to 101): “{FOUNDED}”."),
     "another number": (
         "It was founded in 1923.",
         f"{ASK} “It was founded in 1923.” {NEAREST} it lacks: 1923.",

@@ -8,7 +8,7 @@ word at the start of a phrase, such as an adjective after an article, and say "i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -32,6 +32,9 @@ MAX_PLACES = 64
 FOREIGN_NUMBER = 0.7
 """The factor on the rank of a claim with a number that is in no source."""
 
+PAST_ENDINGS: Mapping[Language, str | tuple[str, ...]] = {"english": "ed", "german": ("te", "ten")}
+"""Endings of verbs in the past that stems ignore."""
+
 _ASIDE = compile_when_used(r"\([^()]*\)|, (?:which|who)\b[^,]*,")
 _LIST_NUMBER = compile_when_used(r"\A\s*\(?(?:\d{1,3}|[a-z])[.)]\s+")
 _QUESTION = compile_when_used(r"[?？]\W*\Z")
@@ -42,19 +45,19 @@ class Term(NamedTuple):
 
     Attributes:
         key: the form that is compared.
-        is_past: whether it is in the past tense, in English: "opened" does not say that it opens.
+        form: what its stem ignores and yet says something: the past tense ("opened"), accents ("wäre").
         begins_phrase: whether a phrase may begin with it: it follows an article or a comma, or is a link.
         can_be_omitted: whether a claim may lack it: not in "the museum of Bern", nor a number, nor "most".
     """
 
     key: str
-    is_past: bool
+    form: str
     begins_phrase: bool
     can_be_omitted: bool
 
     def is_same(self, other: Term) -> bool:
-        """Whether both are the same word in the same tense."""
-        return self.key == other.key and self.is_past is other.is_past
+        """Whether both are the same word, and neither is in the past alone."""
+        return self.key == other.key and self.form == other.form
 
 
 class Sentence(NamedTuple):
@@ -119,7 +122,9 @@ class Sources:
             if not subject.isdisjoint(vocabulary(self.language, *LIMITS_AHEAD, "subjects")):
                 return None  # "Critics say it costs 5 euros" has another subject.
             if self._begins_with(sentence[length:], predicate):
-                return subject
+                # "We open at 9" does not say that they do.
+                is_person = bool(subject) and subject <= vocabulary(self.language, "i", "we", "you")
+                return None if is_person else subject
         return None
 
     def _begins_with(self, sentence: Sequence[Term], claim: Sequence[Term]) -> bool:
@@ -209,14 +214,23 @@ def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
     for word in sentence_words:
         joins = word.key in conjunctions
         if word.kind != "filler":
-            # Irregular verbs have another key in the past.
-            is_past = word.text.casefold().endswith("ed") and not word.key.endswith("ed")
+            form = _form_of(word, language)
             is_content = word.kind == "content" and not joins
             leads = not is_content or word.begins_clause or word.key in beginnings
             # A single letter is a grade, a unit or a variable. What "and" joins is more than an adjective.
             is_word = is_content and word.key.isalpha() and len(word.key) > 1 and not is_joined
             can_be_omitted = is_word and (begins_phrase or leads) and word.key not in limits
-            terms.append(Term(word.key, is_past, begins_phrase or leads, can_be_omitted))
+            terms.append(Term(word.key, form, begins_phrase or leads, can_be_omitted))
         is_joined = joins
         begins_phrase = word.kind != "content"
     return terms
+
+
+def _form_of(word: Word, language: Language) -> str:
+    """Return what the stem of a word ignores and yet says something."""
+    text = word.text.casefold()
+    accents = "".join(character for character in text if not character.isascii())
+    ending = PAST_ENDINGS.get(language, "")
+    # Irregular verbs have another key in the past.
+    is_past = bool(ending) and text.endswith(ending) and not word.key.endswith(ending)
+    return f"{accents} past" if is_past else accents

@@ -227,12 +227,13 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
 
 
 def _score_of(rubric: Rubric, claim: Claim) -> float:
-    """Return the score of a claim: undecided ones stay below the threshold, by how much of them was found."""
+    """Return the score of a claim: backed ones pass, the others stay below the threshold."""
     score = claim.score
     if claim.finding != "backed":
         score *= min(BELOW * rubric.threshold, HIGHEST_UNDECIDED)
     # Cut, not rounded: .499 would become .5, and pass.
-    return math.floor(round(score * 100, DIGITS)) / 100
+    score = math.floor(round(score * 100, DIGITS)) / 100
+    return max(score, rubric.threshold) if claim.finding == "backed" else score
 
 
 def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
@@ -287,7 +288,7 @@ def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
     where = ", ".join(places)
     sentence = _in_quotes(claim.sentence)
     if claim.finding == "backed":
-        return f"In the source: {sentence} is in {where}."
+        return f"Backed: {sentence} by {where}."
     missing = ", ".join(word[:MAX_SHOWN] for word in claim.missing[:MAX_NAMED])
     lacks = f"it lacks: {missing}" if missing else "it has these words in another order or with others"
     nearest = f"Nearest: {where}; {lacks}." if where else "The source has none of its words."
