@@ -525,6 +525,7 @@ CLAIMING_NOTHING: Mapping[str, Row] = {
     "an offer": (HOUSE, "Thank you!", "Feel free to ask if you have any other questions."),
     "a wish": (HOUSE, "Thank you!", "Glad I could help. Have a nice day!"),
     "an apology": (HOUSE, "?", "Sorry for the delay!"),
+    "an offer in a clause": (HOUSE, "Thank you!", "Is there anything else that I can do for you?"),
     "a question back": (HOUSE, "Please change my flight.", "Which booking is it?"),
     "of course to a request": (HOUSE, "Please change my flight.", "Of course!"),
     "of course to a wish": (HOUSE, "I have to change my flight.", "Of course! Which booking is it?"),

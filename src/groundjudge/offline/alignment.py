@@ -148,8 +148,8 @@ class Sources:
     def nearest(self, keys: Sequence[str]) -> tuple[Sentence | None, float]:
         """Return the sentence that shares the most words with a claim, and the claim's rank, 0 to 1.
 
-        Two thirds of the rank are the words that any sentence has, one third those of this one, which ranks
-        people's labels best.
+        Two thirds of the rank are the content words that any sentence has, one third those of this one, which
+        ranks people's labels best.
         """
         keys = list(dict.fromkeys(keys))  # in their order, which breaks ties alike in every process
         foreign = [key for key in keys if key not in self.places]

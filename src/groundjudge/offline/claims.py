@@ -202,8 +202,9 @@ class _Reader:
         if _ASKS.search(compared):
             if self._has(sentence_words[:1], "question_words"):
                 return len(others) <= MAX_ASKED
-            # "Did you know that entry is free?" says so.
-            return len(others) <= MAX_ASKED and not has_topic and not self._has(sentence_words, "beginnings")
+            # "Did you know that entry is free?" says so; "Anything that I can do?" has no other word.
+            most_others = 0 if self._has(sentence_words, "beginnings") else MAX_ASKED
+            return len(others) <= most_others and not has_topic
         if _ANNOUNCES.search(compared):
             return len(others) <= 1 and not has_topic
         return not has_topic and self._is_talk(sentence_words)
