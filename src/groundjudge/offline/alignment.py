@@ -56,7 +56,7 @@ class Term(NamedTuple):
     can_be_omitted: bool
 
     def is_same(self, other: Term) -> bool:
-        """Whether both are the same word, and neither is in the past alone."""
+        """Whether both are the same word in the same form."""
         return self.key == other.key and self.form == other.form
 
 
@@ -98,7 +98,9 @@ class Sources:
         if len(keys) < MIN_WORDS:
             return None
         claimed = _terms_of(claim, self.language)
-        behind_it = _terms_of(claim[1:], self.language) if is_pronoun(claim[0]) else []
+        behind_it: Sequence[Term] = ()
+        if asked is not None and is_pronoun(claim[0]):
+            behind_it = _terms_of(claim[1:], self.language)
         # The sentence has all words of the claim, so the rarest leads to it.
         rarest = min((self.places.get(key, []) for key in keys), key=len)
         for number in rarest[:MAX_PLACES]:
@@ -108,7 +110,7 @@ class Sources:
             terms = _terms_of(sentence.words, self.language)
             if self._begins_with(terms, claimed):
                 return sentence
-            if behind_it and asked is not None:
+            if asked is not None and behind_it:
                 subject = self._find_subject(terms, behind_it)
                 # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
                 if subject is not None and (subject <= asked or asked <= sentence.keys):
@@ -216,11 +218,11 @@ def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
         if word.kind != "filler":
             form = _form_of(word, language)
             is_content = word.kind == "content" and not joins
-            leads = not is_content or word.begins_clause or word.key in beginnings
+            begins = begins_phrase or not is_content or word.begins_clause or word.key in beginnings
             # A single letter is a grade, a unit or a variable. What "and" joins is more than an adjective.
             is_word = is_content and word.key.isalpha() and len(word.key) > 1 and not is_joined
-            can_be_omitted = is_word and (begins_phrase or leads) and word.key not in limits
-            terms.append(Term(word.key, form, begins_phrase or leads, can_be_omitted))
+            can_be_omitted = is_word and begins and word.key not in limits
+            terms.append(Term(word.key, form, begins, can_be_omitted))
         is_joined = joins
         begins_phrase = word.kind != "content"
     return terms

@@ -157,18 +157,19 @@ def _read_response(
         value = rubric.not_applicable[0]
     elif rubric.scale.without_score is None:
         value, label = _value_of(rubric, Claim("", "backed", STATES_NOTHING))
-    to_rate: set[str] = set()
+    rated: Sequence[Claim] = ()
     numbers: dict[tuple[int, int], int] = {}  # of the source's sentences, by document and beginning
     if sentences is not None:
-        to_rate = {claim.sentence for claim in claims}
+        rated = claims
         for number, source in enumerate(sentences.source, 1):
             numbers[source.document, source.start] = number
     elif rubric.format.parts_are_sentences:
         to_rate = sentences_to_rate([claim.sentence for claim in claims])
+        rated = [claim for claim in claims if claim.sentence in to_rate]
     return Reading(
         value,
         _reason_of(claims, texts),
-        tuple(_part_of(rubric, claim, texts, numbers) for claim in claims if claim.sentence in to_rate),
+        tuple(_part_of(rubric, claim, texts, numbers) for claim in rated),
         label_of(value, rubric.levels) or "",
         label=label,
         shares=shares,
