@@ -157,32 +157,46 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     own_model: Model | None = None
     if model is not None or model_options:
         own_model = as_model(model, **model_options)
-    panel_options = pop_options(judge_options, ("repeats", "rule", "stop"))  # the order in errors
+    vote_options = pop_options(judge_options, ("repeats", "rule", "stop"))  # the order in errors
+    _check_votes(judge, own_model, judge_options, vote_options)
+    members = judge.judges if isinstance(judge, Panel | Cascade) else (judge,)
+    judges = tuple(_single_judge(member, own_model, judge_options) for member in members)
     if isinstance(judge, Panel):
-        if "repeats" in panel_options:
-            raise bad_panel("repeats", "a panel's judges vote already: pass it to load() or a single judge")
-        judges = tuple(_single_judge(member, own_model, judge_options) for member in judge.judges)
         # With one model the votes of several are one vote, counted twice: always unanimous.
         if own_model is not None and _have_one_vote_twice(judges) and not _have_one_vote_twice(judge.judges):
             raise bad_panel("model", "the judges of this panel differ only in their models: leave it out")
-        return replace(judge, judges=judges, **panel_options)
+        return replace(judge, judges=judges, **vote_options)
     if isinstance(judge, Cascade):
-        if panel_options:
-            raise bad_cascade(
-                " and ".join(panel_options), "the judges of a cascade do not vote: leave it out"
-            )
+        return replace(judge, judges=judges)
+    (single,) = judges
+    return repeat_judge(single, **vote_options) if vote_options else single
+
+
+def _check_votes(
+    judge: JudgeLike, own_model: Model | None, judge_options: dict[str, Any], vote_options: dict[str, Any]
+) -> None:
+    """Refuse options, or one model for all members, that a judge of this kind cannot use.
+
+    Raises:
+        PromptError: `bad_panel`, `bad_cascade`.
+    """
+    if isinstance(judge, Panel):
+        if "repeats" in vote_options:
+            raise bad_panel("repeats", "a panel's judges vote already: pass it to load() or a single judge")
+    elif isinstance(judge, Cascade):
+        if vote_options:
+            names_of_options = " and ".join(vote_options)
+            raise bad_cascade(names_of_options, "the judges of a cascade do not vote: leave it out")
         if own_model is not None:
             raise bad_cascade("model", "each judge of a cascade has its own model: leave it out")
-        judges = tuple(_single_judge(member, None, judge_options) for member in judge.judges)
-        return replace(judge, judges=judges)
-    if not panel_options:
-        return _single_judge(judge, own_model, judge_options)
-    if "repeats" not in panel_options:
-        raise bad_panel(" and ".join(panel_options), "only a judge that votes uses it: pass `repeats` too")
-    # A temperature of 0 in the file gives way to 0.7; one that the caller asks for is a contradiction.
-    if judge_options.get("parameters", {}).get("temperature") == 0:
-        raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
-    return repeat_judge(_single_judge(judge, own_model, judge_options), **panel_options)
+    elif vote_options:
+        if "repeats" not in vote_options:
+            fault = "only a judge that votes uses it: pass `repeats` too"
+            raise bad_panel(" and ".join(vote_options), fault)
+        # A temperature of 0 in the file gives way to 0.7; one that the caller asks for is a contradiction.
+        if judge_options.get("parameters", {}).get("temperature") == 0:
+            fault = "0 would repeat one reply: leave it out for 0.7, or pass one above 0"
+            raise bad_panel("temperature", fault)
 
 
 def _have_one_vote_twice(judges: Sequence[Judge]) -> bool:
@@ -229,14 +243,13 @@ def _single_judge(judge: str | Path | Rubric | Judge, model: Model | None, optio
     """Make a single judge; a judge that was passed keeps what it has, unless an option replaces it."""
     rubric_options = dict(options)
     changes = pop_options(rubric_options, ["max_reasks"])
-    if isinstance(judge, Judge):
-        if model is not None:
-            changes["model"] = model
-        return replace(judge, rubric=judge.rubric.with_options(**rubric_options), **changes)
-    if isinstance(judge, Rubric):
-        rubric = judge.with_options(**rubric_options)
+    rubric = judge.rubric if isinstance(judge, Judge) else judge
+    if isinstance(rubric, Rubric):
+        rubric = rubric.with_options(**rubric_options)
     else:
-        rubric = load_rubric(judge, **rubric_options)
+        rubric = load_rubric(rubric, **rubric_options)
     if model is None:
-        model = as_model(None)  # which says what can be one
+        model = judge.model if isinstance(judge, Judge) else as_model(None)  # which says what can be one
+    if isinstance(judge, Judge):
+        return replace(judge, rubric=rubric, model=model, **changes)
     return Judge(rubric, model, **changes)

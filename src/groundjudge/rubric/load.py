@@ -39,7 +39,8 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         TypeError: an option is unknown, or its value has a wrong type.
     """
     check_options(options, RubricOptions)
-    prompt = Prompt.from_file(_find_prompt_file(name))
+    path = _find_prompt_file(name)
+    prompt = Prompt.from_file(path)
     like = prompt.front_matter.offline
     if like is not None and like not in names():
         fault = f"offline: {like!r} is not one of the library's judges: {', '.join(names())}"
