@@ -26,7 +26,8 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge, model_to
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.lookup import ModelLike
-from groundjudge.replies.reply import Reply, tokens_of, usage_of
+from groundjudge.models.returned import tokens_of, usage_of
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Verdict
 

@@ -24,8 +24,9 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.library import UNSTREAMED
 from groundjudge.models.lookup import ModelLike, call_metadata, may_trace_itself
 from groundjudge.models.loop_thread import enter_context
+from groundjudge.models.returned import reply_of
 from groundjudge.prompt.input_model import input_model
-from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict

@@ -24,7 +24,7 @@ from standin_openai import Answer, Raw, StandIn, Status, Text, completion, refus
 from groundjudge import Reply, Usage, Verdict, load
 from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.replies.reply import completion_of, reply_of
+from groundjudge.models.returned import completion_of, reply_of
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.types import Model
 

@@ -10,8 +10,8 @@ from crossed import crossed
 from read_replies import PLACED, READERS, SCALES, outcome, passage
 
 from groundjudge import Choices, Scale
+from groundjudge.models.returned import reply_of
 from groundjudge.replies import Format, Json, Line
-from groundjudge.replies.reply import reply_of
 
 VERDICTS = {kind: frame.format(1) for kind, frame in PLACED.items()}
 VERDICTS["adjacent"] = passage("RECALL_Formula: (1 * 1.0)")

@@ -13,8 +13,8 @@ from read_replies import CHINESE, READERS, STARRED, YES
 from standin_openai import Piece, logprobs_of, text_of
 
 from groundjudge import Choices, PromptError, Reply, Scale, Verdict, load_rubric
+from groundjudge.models.returned import tokens_of
 from groundjudge.replies import Format, Line
-from groundjudge.replies.reply import tokens_of
 from groundjudge.types import Rubric
 
 FIVE = Scale(worst=1, best=5, integer=True)

@@ -21,8 +21,9 @@ from groundjudge.batches.provider import CODES, Batch, without_first
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import ModelError
 from groundjudge.models.failure import check_key, model_error, model_errors
+from groundjudge.models.returned import usage_of_anthropic
 from groundjudge.models.secret_values import header_secrets, url_secrets
-from groundjudge.replies.reply import Reply, usage_of_anthropic
+from groundjudge.replies.reply import Reply
 
 if TYPE_CHECKING:  # results are read without the extra, too
     from anthropic import Anthropic

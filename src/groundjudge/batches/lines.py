@@ -33,8 +33,9 @@ from groundjudge.models.failure import (
     no_reply,
 )
 from groundjudge.models.redaction import forms_of, redact, remove_secrets
+from groundjudge.models.returned import completion_of
 from groundjudge.models.secret_values import Secrets
-from groundjudge.replies.reply import Reply, completion_of
+from groundjudge.replies.reply import Reply
 from groundjudge.runs.run import Row, check_cases, check_judges
 from groundjudge.verdict import Usage, Verdict
 

@@ -18,7 +18,8 @@ from groundjudge.case.data import fields_of, is_list, is_mapping
 from groundjudge.decisions.block import MAX_OPTIONS
 from groundjudge.decisions.question import Option, Question
 from groundjudge.errors import ReplyError
-from groundjudge.replies.reply import Reply, usage_of
+from groundjudge.models.returned import usage_of
+from groundjudge.replies.reply import Reply
 from groundjudge.verdict import Part
 
 TOLERANCE = 0.005

@@ -18,8 +18,9 @@ from urllib.parse import urljoin, urlsplit
 from groundjudge.case.data import is_list, is_mapping
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.redaction import RedactedError, redact, remove_secrets, secret_forms, text_of
+from groundjudge.models.returned import NoReplyError, error_in
 from groundjudge.models.secret_values import MIN_SECRET, Secrets, environment_secrets
-from groundjudge.replies.reply import NoReplyError, Reply, error_in
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 from groundjudge.text.patterns import compile_when_used
 

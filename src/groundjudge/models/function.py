@@ -11,8 +11,9 @@ from typing import Any
 from groundjudge.models.failure import error_of, model_errors, without_echo
 from groundjudge.models.identity import declared_identity
 from groundjudge.models.loop_thread import call_function
+from groundjudge.models.returned import NoReplyError, reply_of
 from groundjudge.models.secret_values import environment_keys
-from groundjudge.replies.reply import NoReplyError, Reply, reply_of
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import TEXT, Request, Way
 
 

@@ -15,9 +15,10 @@ from groundjudge.models.failure import model_errors, without_echo
 from groundjudge.models.identity import declared_identity, identity_by_settings, itself, not_pickled
 from groundjudge.models.loop_thread import call_function
 from groundjudge.models.redaction import text_of
+from groundjudge.models.returned import reply_of, usage_of
 from groundjudge.models.secret_values import environment_keys
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
-from groundjudge.replies.reply import Reply, reply_of, usage_of
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import TEXT, Request, Way
 
 UNSTREAMED = {"tags": ["nostream"]}

@@ -50,6 +50,7 @@ from groundjudge.models.identity import (
 from groundjudge.models.loop_thread import call_function, is_in_loop_thread, shared_loop
 from groundjudge.models.pacing import wait_or_raise
 from groundjudge.models.redaction import RedactedError, redact
+from groundjudge.models.returned import completion_of, error_in, reply_of
 from groundjudge.models.secret_values import (
     MIN_SECRET,
     environment_keys,
@@ -58,7 +59,7 @@ from groundjudge.models.secret_values import (
 )
 from groundjudge.models.transport import ProxyError, Response, StatusError, Transport
 from groundjudge.models.unsupported_parameters import known_refusals, negotiate
-from groundjudge.replies.reply import Reply, completion_of, error_in, reply_of
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 from groundjudge.text.patterns import compile_when_used
 
