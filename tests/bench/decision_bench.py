@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests python tests/bench/decision_bench.py    two or three minutes
 
-Both run in one process, in turns. The bare client is AsyncOpenAI with the prompts of the text judge. Then the
-cases grow: the CPU time of a case must grow no faster than its sentences.
+Both run in one process, in turns, on the cases of bench.py. The bare client is AsyncOpenAI with the prompts
+of the text judge. Then larger cases grow: the CPU time of a case must grow no faster than its sentences.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import openai
 import server
 from bench import CASES, Line, call_all, line, measure_times, prompts_of, show
-from varied_cases import varied
+from varied_cases import rows, varied
 
 from groundjudge import arun, load
 from groundjudge.decisions.endpoint import DecisionModel
@@ -31,7 +31,7 @@ ROUNDS = 15
 WORDS_PER_SENTENCE = 12
 SENTENCES = 10
 SOURCES = 40
-CPU_LIMITS = {"groundedness": 0.60, "statement_groundedness": 1.00}
+CPU_LIMITS = {"groundedness": 0.60, "statement_groundedness": 0.80}
 """The CPU time of a case, as a share of that of the bare client."""
 
 NAMES = ("decisions:m", "systemone:m")
@@ -53,7 +53,7 @@ def row(number: int, n_sentences: int, n_sources: int) -> dict[str, Any]:
     }
 
 
-def rows(n: int, n_sentences: int = SENTENCES, n_sources: int = SOURCES) -> Iterator[dict[str, Any]]:
+def rows_of_size(n: int, n_sentences: int = SENTENCES, n_sources: int = SOURCES) -> Iterator[dict[str, Any]]:
     """The first n cases of that size."""
     return (row(number, n_sentences, n_sources) for number in range(n))
 
@@ -86,9 +86,9 @@ async def measure_growth(what: str, url: str) -> None:
     judge = load("statement_groundedness", model=DecisionModel("systemone:m", base_url=f"{url}/v1"))
     n = CASES // 8
     if what == "sentences":
-        once, twice = [*rows(n)], [*rows(n, 2 * SENTENCES)]
+        once, twice = [*rows_of_size(n)], [*rows_of_size(n, 2 * SENTENCES)]
     else:  # of more than 60 sources the likeliest are offered
-        once, twice = [*rows(n, n_sources=SOURCES // 2)], [*rows(n)]
+        once, twice = [*rows_of_size(n, n_sources=SOURCES // 2)], [*rows_of_size(n)]
     times: list[tuple[float, float]] = []
     for _ in range(ROUNDS + 1):
         first = await measure_times(lambda: judge_all(judge, iter(once)))
