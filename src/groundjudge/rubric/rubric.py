@@ -413,10 +413,9 @@ class Rubric:
         """
         if isinstance(reply, str):
             reply = Reply(reply)
-        if case is None:
-            return self.read_case(reply, None)
-        case = self._case_to_judge(case)
-        return self.read_case(reply, case, self.number_sentences(case))
+        known_case = None if case is None else self._case_to_judge(case)
+        sentences = None if known_case is None else self.number_sentences(known_case)
+        return self.read_case(reply, known_case, sentences)
 
     def read_case(
         self, reply: Reply, case: Case | None, sentences: Sentences | None = None, earlier: str = ""
@@ -447,6 +446,7 @@ class Rubric:
         elif self.weighted:
             weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
         parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
+        reason = reason_of(weighed, parts, reply.limits)
         # On a scale of labels, the reply has a label; on a scale of numbers, the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
@@ -480,7 +480,7 @@ class Rubric:
             scores=scores,
             value=reading.value,
             label=label,
-            reason=reason_of(weighed, parts, reply.limits),
+            reason=reason,
             warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same warning
             expected=expected,
             distribution=distribution,
