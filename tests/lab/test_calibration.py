@@ -15,7 +15,9 @@ from scripted_model import ScriptedModel
 
 from groundjudge import load
 from groundjudge.lab.calibration import calibrate, read_calibrations, save_calibrations, warnings_on
-from groundjudge.lab.figures import Bools, Floats, Sample, lower_bound, reaches, sample_of
+from groundjudge.lab.columns import Sample, reaches, sample_of
+from groundjudge.lab.figures import lower_bound
+from groundjudge.lab.formulas import Bools, Floats
 from groundjudge.lab.labels import JudgedRows, LabelError
 from groundjudge.lab.thresholds import Criterion, fit_threshold, split_rows
 

@@ -13,7 +13,7 @@ from make_verdicts import error, panel_verdict, verdict, vote
 from groundjudge import Verdict, cascade, load_rubric
 from groundjudge.judging.cascade import Bounds, Cascade
 from groundjudge.lab.cascade import CascadeCalibration, calibrate_cascade, fewest_rows
-from groundjudge.lab.figures import Bools, Floats
+from groundjudge.lab.formulas import Bools, Floats
 from groundjudge.lab.labels import DrawnRow, LabelError, Labels
 from groundjudge.types import Judge
 

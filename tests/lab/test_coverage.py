@@ -18,17 +18,16 @@ from make_verdicts import joined, labelled
 
 from groundjudge.lab.agreement import measure_labels
 from groundjudge.lab.calibration import calibrate
+from groundjudge.lab.columns import Sample
 from groundjudge.lab.figures import (
-    Bools,
     Bootstrap,
     Draws,
     Figure,
-    Floats,
-    Sample,
     clear_differences,
     percentile_figures,
     resample_pair,
 )
+from groundjudge.lab.formulas import Bools, Floats
 from groundjudge.lab.labels import LabelError, Labels, LabelVocabulary, join
 from groundjudge.lab.notices import few_rows_notice
 

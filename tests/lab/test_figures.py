@@ -13,20 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundjudge.lab.columns import Sample
 from groundjudge.lab.figures import (
     Bootstrap,
     Figure,
-    Floats,
-    Sample,
     clear_differences,
-    constant_guess,
     figures_of,
     group_weight,
     percentile_figures,
     resample_pair,
-    weighted_kappa,
-    weighted_mean,
 )
+from groundjudge.lab.formulas import Floats, constant_guess, weighted_kappa, weighted_mean
 from groundjudge.lab.notices import few_rows_notice, is_reversed
 from groundjudge.lab.proportions import wilson
 

@@ -16,7 +16,7 @@ from make_verdicts import error, verdict
 
 from groundjudge import Verdict
 from groundjudge.lab.calibration import calibrate
-from groundjudge.lab.figures import Floats
+from groundjudge.lab.formulas import Floats
 from groundjudge.lab.labels import Labels, join
 from groundjudge.lab.model_change import Flip, measure_change
 from groundjudge.lab.proportions import mcnemar

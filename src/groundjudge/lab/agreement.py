@@ -12,19 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypedDict, Unpack
 
-from groundjudge.lab import figures
-from groundjudge.lab.figures import (
-    RESAMPLES,
-    Bools,
-    Bootstrap,
-    Bounds,
-    Figure,
-    Floats,
-    Sample,
-    passes_at,
-    sample_of,
-    sample_of_rows,
-)
+from groundjudge.lab import figures, formulas
+from groundjudge.lab.columns import Sample, passes_at, sample_of, sample_of_rows
+from groundjudge.lab.figures import RESAMPLES, Bootstrap, Bounds, Figure
+from groundjudge.lab.formulas import Bools, Floats
 from groundjudge.lab.labels import (
     JudgedRows,
     LabelledVerdict,
@@ -150,10 +141,10 @@ class Agreement(Frozen):
         n_unscored: the rows with a label but without a score: errors, and "not applicable", which passes.
         base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
             labels without a label threshold.
-        guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty if
+        guess: the figures of the constant-guess baseline (see `formulas.constant_guess`); empty if
             the base rate is None.
         confusion: None for graded labels without a label threshold.
-        figures: the figures by name (see `figures.Sample.agreement`).
+        figures: the figures by name (see `columns.Sample.agreement`).
         bounds: each figure if the rows without a score were all wrong, and if all were right; None where it
             is undefined. Empty if `n_unscored` is 0.
         notices: reasons to doubt the figures (see `notices.notices_on`).
@@ -251,7 +242,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     points = Curves()
     people: People | None = None
     if sample.positive is not None:
-        cells = figures.confusion_cells(sample.positive, sample.passed).sum(axis=0).astype(int).tolist()
+        cells = formulas.confusion_cells(sample.positive, sample.passed).sum(axis=0).astype(int).tolist()
         true_positives, false_positives, false_negatives, true_negatives = cells
         confusion = ConfusionMatrix(
             true_positives=true_positives,
@@ -261,7 +252,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         )
         if sample.scores.size:
             base_rate = sample.share_grounded
-            guess = figures.constant_guess(base_rate)
+            guess = formulas.constant_guess(base_rate)
             points = curves(sample.positive, sample.scores, sample.weights)
         passed = {row.case_id: passes_at(judge_threshold, row.verdict) for row in judged_rows.labelled_rows}
         people = measure_people(judged_rows.judge, judged_rows.labels, label_threshold, passed)
@@ -319,8 +310,8 @@ def measure_labels(judged_rows: JudgedRows, bootstrap: Bootstrap) -> LabelAgreem
     is_same = np.append(is_same_label, PSEUDO_LABELS[:, 0] == PSEUDO_LABELS[:, 1])
 
     def statistics(_sample: Sample, weights: Floats) -> dict[str, Floats]:
-        same = figures.weighted_mean(weights, is_same)
-        kappa = figures.weighted_kappa(
+        same = formulas.weighted_mean(weights, is_same)
+        kappa = formulas.weighted_kappa(
             weights[:, is_scored], people_scores[is_scored], judge_scores[is_scored]
         )
         return {"same": same, "weighted_kappa": kappa}
@@ -430,5 +421,5 @@ def _gaps(sample: Sample) -> tuple[Floats, Bools]:
     if sample.positive is not None:
         return np.abs(sample.scores - sample.positive), sample.positive != sample.passed
     grades = sample.scores if sample.graded is None else sample.graded
-    gaps = np.abs(figures.relative_ranks(sample.scores) - figures.relative_ranks(grades))
+    gaps = np.abs(formulas.relative_ranks(sample.scores) - formulas.relative_ranks(grades))
     return gaps, gaps > 0

@@ -10,9 +10,10 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.files import replace_file
-from groundjudge.lab import figures
+from groundjudge.lab import columns, figures, formulas
 from groundjudge.lab.brief import BriefVerdict
-from groundjudge.lab.figures import RESAMPLES, Bootstrap, Figure, Sample
+from groundjudge.lab.columns import Sample
+from groundjudge.lab.figures import RESAMPLES, Bootstrap, Figure
 from groundjudge.lab.labels import JudgedRows, LabelError
 from groundjudge.lab.notices import is_reversed, notices_on
 from groundjudge.lab.thresholds import Criterion, fit_interval, fit_parts, fit_threshold, split_rows
@@ -43,7 +44,7 @@ class Calibration(Frozen):
         as_run: the figures on the same held-out rows by whether they passed in their run, or with the
             judge's current threshold.
         gain: tested minus as_run, with paired bootstrap intervals.
-        guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
+        guess: the constant-guess baseline on the held-out rows (see `formulas.constant_guess`).
         signatures: of the verdicts it was fitted on (prompt, model, library version); it may not suit others.
         interval: the threshold, with the range of thresholds not clearly worse on the same rows.
         fitted_rows: a hash of the id and content of each fitted row, to recognise it.
@@ -137,7 +138,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     as_run = sample.select(split.test_rows)
     as_run_draws, tested_draws, gain = figures.resample_pair(as_run, tested, Sample.agreement, bootstrap)
     as_run_figures = figures.figures_of(as_run_draws, as_run.groups)
-    guess = figures.constant_guess(tested.share_grounded)
+    guess = formulas.constant_guess(tested.share_grounded)
     bound: float | None = None
     if at_least is not None:
         # Passing every row gives the share of grounded rows as precision.
@@ -193,7 +194,7 @@ def _sample_to_fit(
         raise LabelError("bad_option", "precision needs `at_least`, a number from 0 to 1", "at_least")
     if by != "precision" and at_least is not None:
         raise LabelError("bad_option", "`at_least` applies to precision only: omit it", "at_least")
-    all_rows = figures.sample_of(judged_rows, threshold=threshold, label_threshold=label_threshold)
+    all_rows = columns.sample_of(judged_rows, threshold=threshold, label_threshold=label_threshold)
     if all_rows.positive is None:
         message = "the labels are grades: pass a label threshold to say which mean grounded"
         raise LabelError("bad_option", f"{judged_rows.judge}: {message}", judged_rows.judge)

@@ -6,18 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from groundjudge.lab import figures
-from groundjudge.lab.figures import (
-    RESAMPLES,
-    Bootstrap,
-    Bounds,
-    Figure,
-    Floats,
-    Sample,
-    SampleStatistics,
-    sample_of_rows,
-    unlabelled_sample,
-)
+from groundjudge.lab import columns, figures, formulas
+from groundjudge.lab.columns import Sample, SampleStatistics, sample_of_rows, unlabelled_sample
+from groundjudge.lab.figures import RESAMPLES, Bootstrap, Bounds, Figure
+from groundjudge.lab.formulas import Floats
 from groundjudge.lab.labels import LabelledVerdict, Labels, check_weights, labels_for
 from groundjudge.lab.libraries import np
 from groundjudge.lab.matched import MatchedCases, match_cases
@@ -45,7 +37,7 @@ class Comparison(Frozen):
         same_outcome: the share of the n cases that passed with both or with neither, 0..1; None if
             there are none.
         values: the figure of the first and of the second, by name; None where it is undefined. See
-            `figures.Sample`.
+            `columns.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
         clear: the names of the differences that are not 0, corrected for their number (see
             `figures.clear_differences`); never those on too few rows (see `notices.few_rows_notice`).
@@ -147,7 +139,7 @@ def compare_matched(
     differences_on_enough_rows: dict[str, Floats] = {}
     for statistics, (first, second) in measured:
         first_draws, second_draws, changes = figures.resample_pair(first, second, statistics, bootstrap)
-        values |= figures.pair_values(figures.values_of(first_draws), figures.values_of(second_draws))
+        values |= figures.pair_values(formulas.values_of(first_draws), formulas.values_of(second_draws))
         differences |= changes
         if few_rows_notice(first) is None:
             differences_on_enough_rows |= changes
@@ -219,7 +211,7 @@ def _bounds(pair: SamplePair, statistics: SampleStatistics) -> dict[str, Bounds]
 
 
 def _count_unscored(
-    pair: SamplePair, rule: figures.Unscored, statistics: SampleStatistics
+    pair: SamplePair, rule: columns.Unscored, statistics: SampleStatistics
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Compute the figures of both judges on all cases, with a rule for those without a score."""
     first, second = pair

@@ -12,8 +12,9 @@ from operator import itemgetter
 
 from groundjudge.lab.brief import BriefVerdict
 from groundjudge.lab.calibration import Calibration, calibrate
+from groundjudge.lab.columns import passes_at, sample_of
 from groundjudge.lab.comparison import Comparison, compare_matched, label_cases
-from groundjudge.lab.figures import RESAMPLES, Bootstrap, passes_at, sample_of
+from groundjudge.lab.figures import RESAMPLES, Bootstrap
 from groundjudge.lab.labels import LabelError, Labels, join_judge
 from groundjudge.lab.matched import MatchedCases, match_cases
 from groundjudge.lab.notices import FEW_WITH_SCORES

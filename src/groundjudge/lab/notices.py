@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groundjudge.lab.figures import Figure, Sample
+from groundjudge.lab.columns import Sample
+from groundjudge.lab.figures import Figure
 from groundjudge.lab.labels import Labels
 
 # A guess's value for the figures that show whether scores and labels run in opposite directions.

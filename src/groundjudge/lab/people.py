@@ -8,7 +8,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import TypeAlias
 
-from groundjudge.lab.figures import cohen_kappa, confusion_cells
+from groundjudge.lab.formulas import cohen_kappa, confusion_cells
 from groundjudge.lab.labels import Labels, find_grounded
 from groundjudge.lab.libraries import np
 from groundjudge.verdict import Finite, Frozen, Score

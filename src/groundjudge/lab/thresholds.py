@@ -7,15 +7,9 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Any, Literal, TypeAlias
 
-from groundjudge.lab.figures import (
-    Bootstrap,
-    Figure,
-    Floats,
-    Sample,
-    confusion_figures,
-    percentile_figures,
-    reaches,
-)
+from groundjudge.lab.columns import Sample, reaches
+from groundjudge.lab.figures import Bootstrap, Figure, percentile_figures
+from groundjudge.lab.formulas import Floats, confusion_figures
 from groundjudge.lab.labels import LabelError
 from groundjudge.lab.libraries import NDArray, import_library, np
 from groundjudge.verdict import DIGITS_COMPARED, round_score
