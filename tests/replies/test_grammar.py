@@ -257,12 +257,13 @@ REPLIES: list[tuple[Any, ...]] = [
     # Reasoning.
     *(
         (
-            f"{opening} that does not close ahead of the verdict",
+            f"reasoning that does not close ahead of {text}",
             kind,
             "no_verdict",
-            f"Hm. {opening} so\n{text}",
+            f"Hm. <think> so\n{text}",
+            f"Hm. <!-- so\n{text}",
+            f"Hm. <|channel|>analysis<|message|> so\n{text}",
         )
-        for opening in ("<think>", "<Reasoning>", "<!--", "<|channel|>analysis<|message|>")
         for kind, text in (
             ("tags", "<S1>r</S1><S2>4</S2>"),
             ("tags", "<S0>t</think></S0><S2>4</S2> -->"),
@@ -274,21 +275,24 @@ REPLIES: list[tuple[Any, ...]] = [
         )
     ),
     *(
-        (f"{aside} that holds the verdict", kind, "no_verdict", aside.format(text))
-        for aside in (
-            "Hm. <think>\n{}\n</think>",
-            "<!-- {} -->",
-            "<!--\n{}\n-->",
-            "<thought>\n{}\n</thought>",
+        (
+            "reasoning that holds the verdict",
+            kind,
+            "no_verdict",
+            f"Hm. <think>\n{text}\n</think>",
+            f"<!-- {text} -->",
+            f"<thought>\n{text}\n</thought>",
         )
         for kind, text in (("tags", "<S2>4</S2>"), ("json", '{"score": 0.5}'), ("line", "x\nRating: 4"))
     ),
     *(
-        (f"{aside} ahead of the verdict", kind, expected, f"{aside}\n{text}")
-        for aside in (
-            "Hm. <think>so</think>",
-            "<!-- so -->",
-            "<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>final<|message|>",
+        (
+            "reasoning ahead of the verdict",
+            kind,
+            expected,
+            f"Hm. <think>so</think>\n{text}",
+            f"<!-- so -->\n{text}",
+            "<|channel|>analysis<|message|>so<|end|><|start|>assistant<|channel|>final<|message|>\n" + text,
         )
         for kind, text, expected in (
             ("tags", "<S2>4</S2>", 4),
@@ -416,7 +420,7 @@ REPLIES: list[tuple[Any, ...]] = [
         "braces that never close, and a key without a colon",
         "json",
         "no_verdict",
-        '{"a": ' * 50_000,
+        '{"a": ' * 5_000,
         '{"reasoning": "it says score: 1.0, false", "score" 0.2}',
     ),
     (
@@ -518,20 +522,29 @@ REPLIES: list[tuple[Any, ...]] = [
     ),
     # A bare number is as JSON has it: of another one part may be missing.
     *(
-        (f"bare number {bare}", "json", float(bare), f'{{"score": {bare}, "a": 1}}')
+        ("bare number", "json", float(bare), f'{{"score": {bare}, "a": 1}}')
         for bare in "0 1 0.50 -0 0.00001".split()
     ),
-    *(
-        (f"bare and not as JSON has it: {bare[:9]}", "json", "ambiguous", f'{{"score": {bare}, "a": 1}}')
-        for bare in f"0. .5 +0.5 01 1e 5e-1 1_0 1/1 1% (1) 1(1) Score:1 ~1 ١ {'9' * 5000}".split()
+    (
+        "bare and not as JSON has it",
+        "json",
+        "ambiguous",
+        *(
+            f'{{"score": {bare}, "a": 1}}'
+            for bare in f"0. .5 +0.5 01 1e 5e-1 1_0 1/1 1% (1) 1(1) Score:1 ~1 ١ {'9' * 5000}".split()
+        ),
     ),
-    *(
-        (f"string or bracket {place}", "json", 1, f'{{"score": {place}}}')
-        for place in """"1." "+1" "01" '1' "1/1" "(1)" """.split()
+    (
+        "string or bracket",
+        "json",
+        1,
+        *(f'{{"score": {place}}}' for place in """"1." "+1" "01" '1' "1/1" "(1)" """.split()),
     ),
-    *(
-        (f"no number: {value}", "json", "not_a_number", f'{{"score": {value}}}')
-        for value in 'true NaN [0.5] {"value":5}'.split()
+    (
+        "no number",
+        "json",
+        "not_a_number",
+        *(f'{{"score": {value}}}' for value in 'true NaN [0.5] {"value":5}'.split()),
     ),
     # Scorecards: blocks of three labels in order.
     (
@@ -562,14 +575,13 @@ REPLIES: list[tuple[Any, ...]] = [
         card("8\nScore: 4"),
     ),
     ("prose behind NO CLAIM", "scorecard", "not_a_number", card("NO CLAIM\nbut 4")),
-    *(
-        (f"below the score {sign}", "scorecard", "ambiguous", card(f"8\n{sign}"))
-        for sign in ("5", "-", "-.", "-**", "-)", "- 3", "%")
+    (
+        "signs below the score",
+        "scorecard",
+        "ambiguous",
+        *(card(f"8\n{sign}") for sign in ("5", "-", "-.", "-**", "-)", "- 3", "%")),
     ),
-    *(
-        (f"below the score the rule {rule}", "scorecard", [8], card(f"8\n{rule}"))
-        for rule in ("---", "***", "```")
-    ),
+    ("a rule below the score", "scorecard", [8], *(card(f"8\n{rule}") for rule in ("---", "***", "```"))),
     (
         "a label that comes twice in a block, and a sentence with two scores",
         "scorecard",
@@ -732,15 +744,13 @@ REPLIES: list[tuple[Any, ...]] = [
 ]
 
 
-REPLY_ROWS: list[Any] = []
-for name, kind, expected, *texts in REPLIES:
+@pytest.mark.parametrize(
+    ("kind", "expected", "texts"),
+    [pytest.param(kind, expected, texts, id=f"{kind}: {name}") for name, kind, expected, *texts in REPLIES],
+)
+def test_reply_is_read_as(kind: str, expected: Any, texts: list[str]) -> None:
     for text in texts:
-        REPLY_ROWS.append(pytest.param(kind, expected, text, id=f"{kind}: {name}: {text[-40:]}"))
-
-
-@pytest.mark.parametrize(("kind", "expected", "text"), REPLY_ROWS)
-def test_reply_is_read_as(kind: str, expected: Any, text: str) -> None:
-    assert outcome(kind, text) == (pytest.approx(expected) if kind == "adjacent" else expected)
+        assert outcome(kind, text) == (pytest.approx(expected) if kind == "adjacent" else expected), text
 
 
 TOKENS = (

@@ -133,19 +133,7 @@ ASKED_AGAIN = {
     "\n".join(LINES[:2]): "unrated_sentences",
     "\n".join([LINES[0], *LINES[2:]]): "unrated_sentences",
     with_line(3, "4 | - | - | NO CLAIM"): "ambiguous",
-    **{
-        with_line(1, f"1 | {sources} | x | 4"): "ambiguous"
-        for sources in ("5", "0", "2, 5", "3-5", "4-3", "1,000")
-    },
-    **{
-        with_line(1, f"1 | {sources} | x | 4"): "ambiguous"
-        for sources in ("none", "2 and 3", "S2", "2;3", "2.5")
-    },
-    **{with_line(1, f"1 | 2 | x | {score}"): code for score, code in UNREADABLE_SCORES.items()},
-    **{
-        with_line(1, f"1 | 2 | x | {score}"): "ambiguous"
-        for score in ("4-5", "4 of 5", "4/5", "about 4", "4?")
-    },
+    **{with_line(1, f"1 | {sources} | x | 4"): "ambiguous" for sources in BAD_SOURCES},
     **{with_line(1, f"1 | 2 | x | {score}"): code for score, code in UNREADABLE_SCORES.items()},
     **{
         with_line(3, f"3 | - | - | {words}"): "not_a_number"
@@ -341,13 +329,12 @@ def changed_by_notes(seed: int, count: int) -> list[str]:
 
 
 def test_no_note_changes_a_number() -> None:
-    assert changed_by_notes(1, 1_000) == []
+    assert changed_by_notes(1, 200) == []
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(600)  # on slow machines
 def test_no_note_of_many_changes_a_number() -> None:
-    assert changed_by_notes(2, 100_000) == []
+    assert changed_by_notes(2, 20_000) == []
 
 
 def broken_lines(seed: int, count: int) -> list[str]:

@@ -80,10 +80,9 @@ def test_inserted_character_never_makes_another_number_of_a_bare_one(
 
 
 @pytest.mark.parametrize("kind", PLACED)
-@pytest.mark.parametrize("scale", [YES, FOUR, GRADES], ids=["yes", "four", "grades"])
-@given(data=st.data(), character=ODD)
+@given(data=st.data(), scale=st.sampled_from([YES, FOUR, GRADES]), character=ODD)
 def test_inserted_character_never_makes_another_label(
-    kind: str, scale: Scale, data: st.DataObject, character: str
+    kind: str, data: st.DataObject, scale: Scale, character: str
 ) -> None:
     label = data.draw(st.sampled_from([*scale.choices]))
     place = data.draw(WRITTEN.filter(lambda frame: frame.count("{}") == 1 and "「" not in frame)).format(
@@ -270,19 +269,19 @@ def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "long"),
     [
-        pytest.param("json", '{"score": 0.5, "a": ' + "/" * 200_000 + "5}", id="slashes ahead of a digit"),
-        pytest.param("json", '{"score": 0.5, "a"' + ":'b" * 60_000 + "}", id="quotes that do not close"),
-        pytest.param("json", "{}" * 100_000 + '{"score": 0.5}', id="objects"),
-        pytest.param("scorecard", block("8", "*" * 200_000 + "x"), id="signs ahead of a letter"),
-        pytest.param("tags", "<S2>4</S2>" * 20_000, id="verdicts"),
-        pytest.param("plain", "4" + "</s>" * 50_000, id="tokens that end a turn"),
-        pytest.param("adjacent", "RECALL\nx\n" * 22_000, id="names of parts"),
+        pytest.param("json", '{"score": 0.5, "a": ' + "/" * 100_000 + "5}", id="slashes ahead of a digit"),
+        pytest.param("json", '{"score": 0.5, "a"' + ":'b" * 30_000 + "}", id="quotes that do not close"),
+        pytest.param("json", "{}" * 50_000 + '{"score": 0.5}', id="objects"),
+        pytest.param("scorecard", block("8", "*" * 100_000 + "x"), id="signs ahead of a letter"),
+        pytest.param("tags", "<S2>4</S2>" * 10_000, id="verdicts"),
+        pytest.param("plain", "4" + "</s>" * 25_000, id="tokens that end a turn"),
+        pytest.param("adjacent", "RECALL\nx\n" * 11_000, id="names of parts"),
     ],
 )
-def test_reply_of_200_kb_is_read_at_once(kind: str, long: str) -> None:
+def test_reply_of_100_kb_is_read_at_once(kind: str, long: str) -> None:
     started = perf_counter()
     outcome(kind, long)
-    assert perf_counter() - started < 5  # each takes 0.4 s at most; quadratic time is minutes
+    assert perf_counter() - started < 5  # each takes 0.2 s at most; quadratic time is minutes
 
 
 @pytest.mark.soak
@@ -293,8 +292,6 @@ def test_label_in_many_brackets_is_folded_at_once() -> None:
 
 
 WRAPPED = {
-    "quotation marks": ('"', '"'),
-    "brackets": ("(", ")"),
     "asterisks": ("* ", " *"),
     "full stops between brackets": ("[", "]."),
 }
@@ -309,9 +306,12 @@ def test_score_in_thousands_of_marks_is_an_error_of_the_reply(begin: str, end: s
     assert perf_counter() - started < 5
 
 
-@pytest.mark.parametrize("name", ["Verdict", "[RESULT]", ("Rating", "Verdict")], ids=str)
-@pytest.mark.parametrize("brackets", [False, True])
-@given(value=st.integers(1, 5), reason=st.text() | st.just("Rating: 3\n[RESULT] 2\nVerdict: [[1]]"))
+@given(
+    name=st.sampled_from(["Verdict", "[RESULT]", ("Rating", "Verdict")]),
+    brackets=st.booleans(),
+    value=st.integers(1, 5),
+    reason=st.text() | st.just("Rating: 3\n[RESULT] 2\nVerdict: [[1]]"),
+)
 def test_line_reads_what_it_writes(
     name: str | tuple[str, ...], value: int, reason: str, *, brackets: bool
 ) -> None:

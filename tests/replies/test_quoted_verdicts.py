@@ -493,14 +493,14 @@ def test_every_format_runs_through_these_tables(name: str) -> None:
 
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 def test_no_verdict_but_the_judges_own_is_read(judge: Judge) -> None:
-    assert forgeries(judge, quoting_replies(judge, at_splits=100, at_random=50, seed=1)) == []
+    assert forgeries(judge, quoting_replies(judge, at_splits=24, at_random=12, seed=1)) == []
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 def test_no_verdict_but_the_judges_own_is_read_of_many_replies(judge: Judge) -> None:
     """Some judges have 50,000 splits."""
-    assert forgeries(judge, quoting_replies(judge, at_splits=1_500, at_random=500, seed=2)) == []
+    assert forgeries(judge, quoting_replies(judge, at_splits=800, at_random=250, seed=2)) == []
 
 
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)

@@ -470,14 +470,16 @@ def tokens_split(text: bytes, splits: set[int], place: int, other: bytes) -> lis
     return pieces
 
 
+SPLIT = [(FIVE, "4", "2"), (CHINESE, "有依据", "无依据")]
+"""Scales, the verdict on each, and another verdict."""
+
+
 @pytest.mark.parametrize("kind", PREFIXES)
-@pytest.mark.parametrize(("scale", "value", "other"), [(FIVE, "4", "2"), (CHINESE, "有依据", "无依据")])
-@given(splits=st.sets(st.integers(1, 120)))
-@example(splits=set())
-@example(splits=set(range(1, 120)))
-def test_verdict_is_found_in_any_split(
-    kind: str, scale: Scale, value: str, other: str, splits: set[int]
-) -> None:
+@given(row=st.sampled_from(SPLIT), splits=st.sets(st.integers(1, 120)))
+@example(row=SPLIT[0], splits=set())
+@example(row=SPLIT[1], splits=set(range(1, 120)))
+def test_verdict_is_found_in_any_split(kind: str, row: tuple[Scale, str, str], splits: set[int]) -> None:
+    scale, value, other = row
     quote = '"' if kind == "json" and scale.choices else ""
     prefix = f"{PREFIXES[kind]}{quote}".encode()
     text = prefix + f"{value}{quote}{SUFFIXES[kind]}".encode()
