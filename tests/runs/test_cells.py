@@ -49,7 +49,6 @@ WITH_TOOL = [*QUESTION, {"role": "tool", "content": "We open at 9."}, *ANSWER]
 
 TEXTS: Mapping[str, tuple[str, str, Any]] = {
     # what it is: a field, a string, and the value that means the same, or the error
-    "texts as JSON": ("context", '["a", "b"]', ["a", "b"]),
     "texts as JSON, with white space around": ("context", ' ["a", "b"]\n', ["a", "b"]),
     "a line break in a text": ("context", '["a\nb"]', ["a\nb"]),
     "documents as JSON": (
@@ -62,19 +61,12 @@ TEXTS: Mapping[str, tuple[str, str, Any]] = {
     "null in a list": ("context", '["a", null]', NO_TEXT),
     "NaN in a list": ("context", '["a", NaN]', NO_TEXT),
     "a text that is cut off": ("context", '["We open at 9.", "We cl', CUT_OFF),
-    "a list without its bracket": ("context", '["a", "b"', CUT_OFF),
     "a document that is cut off": ("context", '[{"text": "We op', CUT_OFF),
-    "cut off in an escape": ("context", '["a\\', CUT_OFF),
     "texts as Python writes them": ("context", "['a', 'b']", PYTHON_LIST),
     "texts as Python writes them, cut off": ("context", "['We open at 9.', \"We're", CUT_OFF),
-    "an array of NumPy": ("context", "['a'\n 'b']", PYTHON_LIST),
-    "mappings as Python writes them": ("context", "[{'text': 'a'}]", PYTHON_LIST),
     "documents of LangChain": ("context", "[Document(metadata={}, page_content='a')]", PYTHON_LIST),
-    "nodes of another library": ("context", "[TextNode(id_='1', text='a')]", PYTHON_LIST),
     "a citation": ("context", "[1] A study of bees", "[1] A study of bees"),
     "a list and a remark": ("context", '["a"] says it', '["a"] says it'),
-    "numbers": ("context", "[1, 2]", "[1, 2]"),
-    "an object": ("context", '{"text": "a"}', '{"text": "a"}'),
     "100,000 brackets": ("context", "[" * 100_000, "[" * 100_000),
     "blank": ("context", " ", []),
     "known answers": ("answers", '["a", "b"]', ["a", "b"]),
@@ -95,19 +87,12 @@ TEXTS: Mapping[str, tuple[str, str, Any]] = {
         Refused("field_unreadable: give them as a list"),
     ),
     "an answer in JSON": ("response", '[{"city": "Rome"}]', '[{"city": "Rome"}]'),
-    "an answer in JSON, cut off": ("response", '[{"city": "Ro', '[{"city": "Ro'),
-    "an answer of an empty list": ("response", "[]", "[]"),
     "a conversation without messages": ("conversation", "[]", []),
     "texts are no messages": ("response", '["a", "b"]', '["a", "b"]'),
     "messages that are cut off": ("query", '[{"role": "user", "cont', CUT_MESSAGES),
     "messages as Python writes them": (
         "conversation",
         str(QUESTION),
-        Refused("field_unreadable: ast.literal_eval"),
-    ),
-    "messages of LangChain": (
-        "query",
-        "[HumanMessage(content='Hi')]",
         Refused("field_unreadable: ast.literal_eval"),
     ),
 }
@@ -187,11 +172,24 @@ def check(container: Container, folder: Path, field: str, text: str, meaning: An
 
 
 @pytest.mark.parametrize(("field", "text", "meaning"), TEXTS.values(), ids=TEXTS)
-def test_a_string_means_the_same_in_every_container(
-    tmp_path: Path, field: str, text: str, meaning: Any
-) -> None:
-    for container in (*FILES, *EXCHANGES):
-        check(container, tmp_path, field, text, meaning)
+def test_a_string_means_what_it_says(tmp_path: Path, field: str, text: str, meaning: Any) -> None:
+    check(in_python, tmp_path, field, text, meaning)
+
+
+@pytest.mark.parametrize("container", [*FILES, *EXCHANGES])
+def test_a_string_means_the_same_in_every_container(tmp_path: Path, container: Container) -> None:
+    for kind in (
+        "documents as JSON",
+        "a line break in a text",
+        "an empty list",
+        "a text that is cut off",
+        "texts as Python writes them",
+        "a citation",
+        "known answers",
+        "a conversation",
+        "an answer in JSON",
+    ):
+        check(container, tmp_path, *TEXTS[kind])
 
 
 def test_a_read_text_is_not_read_again() -> None:
@@ -203,15 +201,10 @@ def test_a_read_text_is_not_read_again() -> None:
 ABSENT_VALUES: Mapping[str, tuple[Container, Any]] = {
     "null in JSON Lines": (in_json_lines, None),
     "NaN in JSON Lines": (in_json_lines, NAN),
-    "NaN in a JSON array": (in_json, NAN),
-    "null in Parquet": (in_parquet, None),
     "NaN in Parquet": (in_parquet, NAN),
-    "NaN in a record batch": (in_a_record_batch, NAN),
     "NaN in Python": (in_python, NAN),
     "NaN in an exchange": (in_an_exchange, NAN),
-    "NaN in LangSmith": (in_langsmith, NAN),
     "NaN in CSV": (in_csv, "NaN"),
-    "None in CSV": (in_csv, "None"),
 }
 
 
@@ -223,14 +216,14 @@ def test_what_tables_have_for_absent_is_absent(tmp_path: Path, container: Contai
 
 
 @pytest.mark.parametrize("container", FILES)
-@pytest.mark.parametrize("blank", ["", "  "])
-def test_blank_is_given_but_blank(tmp_path: Path, container: Container, blank: str) -> None:
+def test_blank_is_given_but_blank(tmp_path: Path, container: Container) -> None:
     fields = ("query", "context", "response", "reference", "profile", "topic")
-    case = container(tmp_path, {"id": "1", "passage": "other", **dict.fromkeys(fields, blank)})
-    assert {*fields} <= {*case.field_names()}
+    for blank in ("", "  "):
+        case = container(tmp_path, {"id": "1", "passage": "other", **dict.fromkeys(fields, blank)})
+        assert {*fields} <= {*case.field_names()}
 
 
-@pytest.mark.parametrize("blank", ["", "  ", [], "[]", [""], [{"content": ""}]])
+@pytest.mark.parametrize("blank", ["  ", "[]", [{"content": ""}]])
 def test_rows_with_a_blank_context_are_counted(command: Invoke, file_of: FileOf, blank: Any) -> None:
     given = {"query": "q", "context": "We open at 9.", "response": "We open at 9."}
     exchange = {"inputs": {"question": "q"}, "outputs": {"answer": "We open at 9.", "context": blank}}

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from command_line import run_program
-from crossed import crossed
 
 from groundjudge import CaseError
 from groundjudge.runs.arrow import rows_of
@@ -60,13 +59,14 @@ TEXTS = {
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("name", "text", "expected", "encoding"), crossed(TEXTS, [None, "utf-8", "latin-1"]))
+@pytest.mark.parametrize(("name", "text", "expected"), TEXTS.values(), ids=TEXTS)
 def test_a_row_that_is_too_large_is_an_error_of_that_row(
-    tmp_path: Path, name: str, text: str, expected: list[str], encoding: str | None
+    tmp_path: Path, name: str, text: str, expected: list[str]
 ) -> None:
     path = tmp_path / name
     path.write_bytes(text.encode())
-    assert read_places(path, encoding=encoding) == expected
+    for encoding in (None, "latin-1"):
+        assert read_places(path, encoding=encoding) == expected
 
 
 @pytest.fixture
@@ -148,24 +148,21 @@ COLUMNS: dict[str, tuple[Any, list[str]]] = {
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("with_schema", [True, False])
 @pytest.mark.parametrize(("column", "expected"), COLUMNS.values(), ids=COLUMNS)
 def test_a_row_of_a_parquet_file_is_as_large_as_its_values(
-    tmp_path: Path, column: Any, expected: list[str], *, with_schema: bool
+    tmp_path: Path, column: Any, expected: list[str]
 ) -> None:
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"context": column}), path, compression="zstd", store_schema=with_schema)
-    assert read_places(path) == expected
+    for with_schema in (True, False):
+        pq.write_table(pa.table({"context": column}), path, compression="zstd", store_schema=with_schema)
+        assert read_places(path) == expected, with_schema
 
 
 @pytest.mark.parametrize(
     "values",
     [
-        pytest.param([3, 4, 3], id="whole numbers"),
         pytest.param([1.5, None], id="numbers and nulls"),
-        pytest.param([True, None], id="booleans and nulls"),
         pytest.param(["a", None], id="texts and nulls"),
-        pytest.param([None], id="only nulls"),
         pytest.param([], id="no values"),
     ],
 )

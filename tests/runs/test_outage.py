@@ -53,14 +53,11 @@ def test_a_closed_port_ends_the_run(closed_url: str, n_rows: int, concurrency: i
     assert "check that the endpoint is up" in error.message
 
 
-@pytest.mark.parametrize("concurrency", [1, 4, 16])
-def test_no_more_rows_are_sent_than_are_in_flight(concurrency: int) -> None:
+def test_no_more_rows_are_sent_than_are_in_flight() -> None:
     with StandIn([Cut()]) as server:
-        verdicts, error = until_error(
-            run(judge_named("j", at(server.url)), rows(500), concurrency=concurrency)
-        )
+        verdicts, error = until_error(run(judge_named("j", at(server.url)), rows(500), concurrency=4))
     assert (verdicts, error.code) == ([], "connection")
-    assert len(server.requests) == 3 * concurrency
+    assert len(server.requests) == 3 * 4
 
 
 def test_a_function_that_cannot_connect_ends_the_run() -> None:
@@ -112,15 +109,11 @@ def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
 @pytest.mark.parametrize(
     ("n_good", "n_cut", "concurrency", "ordered"),
     [
-        pytest.param(10, 100, 8, False, id="after ten rows"),
-        pytest.param(1, 40, 1, False, marks=pytest.mark.soak, id="after the first row, one at a time"),
-        pytest.param(1, 40, 1, True, marks=pytest.mark.soak, id="after the first row, in order"),
-        pytest.param(1, 40, 8, False, marks=pytest.mark.soak, id="after the first row, eight at a time"),
+        pytest.param(10, 20, 8, False, id="after ten rows"),
+        pytest.param(1, 20, 1, False, marks=pytest.mark.soak, id="after the first row, one at a time"),
         pytest.param(1, 40, 8, True, marks=pytest.mark.soak, id="after the first row, eight in order"),
-        pytest.param(59, 30, 1, False, marks=pytest.mark.soak, id="at the last row, one at a time"),
-        pytest.param(59, 30, 1, True, marks=pytest.mark.soak, id="at the last row, in order"),
+        pytest.param(59, 20, 1, True, marks=pytest.mark.soak, id="at the last row, in order"),
         pytest.param(59, 30, 8, False, marks=pytest.mark.soak, id="at the last row, eight at a time"),
-        pytest.param(59, 30, 8, True, marks=pytest.mark.soak, id="at the last row, eight in order"),
     ],
 )
 def test_an_outage_loses_no_row(n_good: int, n_cut: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
@@ -174,7 +167,7 @@ QUICK = ("late answers lose no row", "an error is an answer")
 SCENES: dict[str, tuple[Any, int, dict[str, Any], dict[str, int]]] = {
     # what the endpoint does, the rows, the options of the run, and the codes of the rows
     "late answers lose no row": (cut_rows(0, 1, 2, least=3), 40, {}, {"ok": 40}),
-    "an error is an answer": (first_is_rejected, 6, {"deadline": 0.6}, {"bad_request": 1, "timeout": 5}),
+    "an error is an answer": (first_is_rejected, 6, {"deadline": 0.3}, {"bad_request": 1, "timeout": 5}),
     "the deadline holds": (Flaky(5, 10_000), 12, {"deadline": 0.6}, {"ok": 5, "timeout": 7}),
     "attempts are one call": (Flaky(5, 60), 100, {"max_calls": 20}, {"ok": 20, "budget": 1}),
     "an outage is too long": (Flaky(5, 10_000), 30, {"longest": 0.4}, {"ok": 5, "connection": 25}),
@@ -217,14 +210,13 @@ def test_rows_of_an_endpoint_that_answers_at_times(
     assert not messages or not messages[-1] or "timeout" in expected
 
 
-@pytest.mark.parametrize("concurrency", [1, 8])
-async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_that_waits_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "FIRST_PAUSE", 1000.0)
     monkeypatch.setattr(pacing, "MAX_PAUSE", 1000.0)
     waits = asyncio.Event()
     with StandIn(Flaky(5, 10_000)) as server:
         judge = judge_named("j", at(server.url))
-        judging = arun(judge, rows(50), concurrency=concurrency, on_outage=lambda _: waits.set())
+        judging = arun(judge, rows(50), concurrency=8, on_outage=lambda _: waits.set())
         assert codes([await anext(judging) for _ in range(5)]) == {"ok": 5}
         task = asyncio.create_task(anext(judging))
         await waits.wait()

@@ -163,12 +163,6 @@ def test_stopped_run_writes_what_is_finished_and_can_be_resumed(command: Invoke)
         ),
         pytest.param(
             ["v.parquet"],
-            [],
-            "v.parquet already exists, but its lines, v.parquet.jsonl, do not",
-            id="a table without its lines",
-        ),
-        pytest.param(
-            ["v.parquet"],
             ["--resume"],
             "v.parquet already exists, but its lines, v.parquet.jsonl, do not",
             id="a table without its lines, resumed",

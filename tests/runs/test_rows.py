@@ -226,12 +226,12 @@ CONTENTS: Mapping[FileFormat, bytes] = {
 
 
 @pytest.mark.parametrize("file_format", CONTENTS)
-@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv", "tsv", "txt"])
-def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format: FileFormat) -> None:
-    path = tmp_path / f"rows.{suffix}"
-    path.write_bytes(CONTENTS[file_format])
-    assert list(CaseFile(path, file_format).rows()) == [{"query": "q", "response": "r"}]
-    assert CaseFile(path, file_format=file_format).count() == 1
+def test_a_format_overrides_the_suffix(tmp_path: Path, file_format: FileFormat) -> None:
+    for suffix in (*CONTENTS, "txt"):
+        path = tmp_path / f"rows.{suffix}"
+        path.write_bytes(CONTENTS[file_format])
+        assert list(CaseFile(path, file_format).rows()) == [{"query": "q", "response": "r"}]
+        assert CaseFile(path, file_format=file_format).count() == 1
 
 
 A, B = {"query": "q"}, {"query": "r"}
@@ -361,20 +361,19 @@ def test_a_path_into_broken_json_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("row", "changes"), SIDES.values(), ids=SIDES)
-@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
 def test_inputs_and_outputs_that_are_json_objects_in_strings_are_these_objects(
-    tmp_path: Path, name: str, row: dict[str, Any], changes: Mapping[str, Any]
+    tmp_path: Path, row: dict[str, Any], changes: Mapping[str, Any]
 ) -> None:
-    path = tmp_path / name
-    path.write_text(json.dumps(row))
-    if name == "rows.csv":
-        with path.open("w", newline="") as file:
-            csv.writer(file).writerows([[*row], [*row.values()]])
-    assert list(CaseFile(path).rows()) == [{**row, **changes}]
-    if changes:
-        (read_row,) = CaseFile(path, fields={"query": "inputs.q"}).rows()
-        assert not isinstance(read_row, CaseError)
-        assert read_row["query"] == "When?"
+    lines, table = tmp_path / "rows.jsonl", tmp_path / "rows.csv"
+    lines.write_text(json.dumps(row))
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows([[*row], [*row.values()]])
+    for path in (lines, table):
+        assert list(CaseFile(path).rows()) == [{**row, **changes}]
+        if changes:
+            (read_row,) = CaseFile(path, fields={"query": "inputs.q"}).rows()
+            assert not isinstance(read_row, CaseError)
+            assert read_row["query"] == "When?"
 
 
 def test_rows_are_named_in_json_only(tmp_path: Path) -> None:
@@ -384,13 +383,12 @@ def test_rows_are_named_in_json_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file_format", CONTENTS)
-@pytest.mark.parametrize("encoding", [None, "utf-8"])
-def test_a_compressed_file_is_read(tmp_path: Path, file_format: FileFormat, encoding: str | None) -> None:
+def test_a_compressed_file_is_read(tmp_path: Path, file_format: FileFormat) -> None:
     path = tmp_path / f"rows.{file_format}.GZ"
     path.write_bytes(gzip.compress(CONTENTS[file_format]))
-    file = CaseFile(path, encoding=encoding)
-    assert list(file.rows()) == [{"query": "q", "response": "r"}]
-    assert file.count() == 1
+    for file in (CaseFile(path), CaseFile(path, encoding="utf-8")):
+        assert list(file.rows()) == [{"query": "q", "response": "r"}]
+        assert file.count() == 1
 
 
 WORKBOOK = io.BytesIO()
@@ -415,25 +413,19 @@ NO_TEXT: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize(("name", "content", "fault"), NO_TEXT.values(), ids=NO_TEXT)
-@pytest.mark.parametrize("encoding", [None, "cp1252"])
 def test_what_holds_no_text_is_refused_with_the_remedy(
-    tmp_path: Path, name: str, content: bytes, fault: str, encoding: str | None
+    tmp_path: Path, name: str, content: bytes, fault: str
 ) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(CaseError, match="unreadable_file") as raised:
-        list(CaseFile(tmp_path / name, encoding=encoding).rows())
-    assert f"{tmp_path / name} " in raised.value.message
-    assert fault in raised.value.message
+    path = tmp_path / name
+    path.write_bytes(content)
+    for file in (CaseFile(path), CaseFile(path, encoding="cp1252")):
+        with pytest.raises(CaseError, match="unreadable_file") as raised:
+            list(file.rows())
+        assert f"{path} " in raised.value.message
+        assert fault in raised.value.message
 
 
-@pytest.mark.parametrize(
-    "spell",
-    [
-        pytest.param(str.lower, id="lower"),
-        pytest.param(str.upper, id="upper"),
-        pytest.param(str.title, id="title"),
-    ],
-)
+@pytest.mark.parametrize("spell", [str.upper, str.title])
 def test_names_of_columns_are_compared_without_case(tmp_path: Path, spell: Callable[[str], str]) -> None:
     prompt = tmp_path / "own.prompty"
     prompt.write_text(
@@ -458,7 +450,7 @@ def test_names_of_columns_are_compared_without_case(tmp_path: Path, spell: Calla
 
 def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"a": 1}\n' * 100_000)
+    path.write_text('{"a": 1}\n' * 1_000)
     rows = CaseFile(path).rows()
     assert next(rows) == {"a": 1}
     rows.close()  # an unclosed file would cause a warning, which fails the test

@@ -70,13 +70,13 @@ def test_error_in_one_row_becomes_its_verdict_and_affects_no_other_row(
     # pytest-xdist cannot send an unpaired surrogate in a log record
     caplog.set_level(logging.CRITICAL, "groundjudge")
     judge = judge_named("j", Echo(fail={3: error}))
-    verdicts = {verdict.case_id: verdict for verdict in run(judge, rows(50))}
+    verdicts = {verdict.case_id: verdict for verdict in run(judge, rows(10))}
     failed = verdicts.pop("3")
     assert (failed.status, failed.score, failed.passed) == ("error", None, None)
     assert failed.error is not None
     assert (failed.error.code, failed.error.message) == (code, message)
     assert failed.model_dump_json()
-    assert values(verdicts.values()) == {str(n): n for n in range(50) if n != 3}
+    assert values(verdicts.values()) == {str(n): n for n in range(10) if n != 3}
 
 
 def test_only_unexpected_errors_are_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -103,9 +103,9 @@ def waiting_at_0(gate: asyncio.Event) -> Judge:
 
 async def test_verdicts_are_yielded_as_they_finish() -> None:
     gate = asyncio.Event()
-    verdicts = arun(waiting_at_0(gate), rows(500), concurrency=4)
-    verdicts_before = [await anext(verdicts) for _ in range(499)]
-    assert set(ids(verdicts_before)) == {str(number) for number in range(1, 500)}
+    verdicts = arun(waiting_at_0(gate), rows(50), concurrency=4)
+    verdicts_before = [await anext(verdicts) for _ in range(49)]
+    assert set(ids(verdicts_before)) == {str(number) for number in range(1, 50)}
     gate.set()
     assert ids([verdict async for verdict in verdicts]) == ["0"]
 
@@ -144,7 +144,7 @@ async def test_slow_row_pauses_ordered_reading() -> None:
     assert ids([await first, *[verdict async for verdict in verdicts]]) == [str(n) for n in range(1000)]
 
 
-@pytest.mark.parametrize("n", [400, pytest.param(5_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("n", [120, pytest.param(1_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_rows_are_read_as_verdicts_are_taken(ordered: bool, n: int) -> None:  # noqa: FBT001  a row of the table
     counter = Counted(n)
@@ -175,8 +175,8 @@ class HeldUntil:
 
 def test_concurrency_is_reached_but_not_exceeded_by_all_judges_together() -> None:
     model = HeldUntil(7)
-    verdicts = run([judge_named(name, model) for name in "abc"], rows(100), concurrency=7)
-    assert codes(verdicts) == {"ok": 300}
+    verdicts = run([judge_named(name, model) for name in "abc"], rows(20), concurrency=7)
+    assert codes(verdicts) == {"ok": 60}
     assert model.most_in_flight == 7
 
 
@@ -187,7 +187,7 @@ def test_blocking_functions_run_concurrently() -> None:
         together.wait()
         return GOOD
 
-    assert {v.status for v in run(judge_named("j", answer), rows(48), concurrency=24)} == {"ok"}
+    assert {v.status for v in run(judge_named("j", answer), rows(24), concurrency=24)} == {"ok"}
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -230,7 +230,7 @@ async def drop(verdicts: AsyncGenerator[Verdict, None]) -> None:
 
 
 async def interrupt(verdicts: AsyncGenerator[Verdict, None]) -> None:
-    asyncio.get_running_loop().call_later(0.05, signal.raise_signal, signal.SIGINT)
+    asyncio.get_running_loop().call_later(0.02, signal.raise_signal, signal.SIGINT)
     async for _ in verdicts:
         pass
 
@@ -238,16 +238,15 @@ async def interrupt(verdicts: AsyncGenerator[Verdict, None]) -> None:
 KEPT: list[AsyncGenerator[Verdict, None]] = []
 
 
-@pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize(
-    "source", [pytest.param(rows, id="iterable"), pytest.param(arriving, id="asynchronous")]
-)
-@pytest.mark.parametrize(
-    "use",
+    ("use", "source", "ordered"),
     [
-        pytest.param(keep_open, id="kept"),
-        pytest.param(drop, id="dropped"),
-        pytest.param(interrupt, id="interrupted"),
+        pytest.param(keep_open, rows, False, id="kept"),
+        pytest.param(keep_open, arriving, True, id="kept, with rows that arrive"),
+        pytest.param(drop, rows, True, id="dropped"),
+        pytest.param(drop, arriving, False, id="dropped, with rows that arrive"),
+        pytest.param(interrupt, rows, False, id="interrupted"),
+        pytest.param(interrupt, arriving, True, id="interrupted, with rows that arrive"),
     ],
 )
 def test_loop_that_ends_before_the_run_reports_no_error(
@@ -352,7 +351,6 @@ NOT_A_ROW = [("", "row 2", "unreadable_row")]
 ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
     "mapping": ({"id": 9, "response": "1"}, both("9")),
     "no id": ({"response": "1"}, both("row 2")),
-    "id 0": ({"id": 0, "response": "1"}, both("0")),
     "id with an unpaired surrogate": ({"id": "\ud800", "response": "1"}, both(REPLACED)),
     "CaseError": (UNREADABLE, NOT_A_ROW),
     "not a mapping": ("text", NOT_A_ROW),
@@ -360,30 +358,21 @@ ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
         {"id": "z", "answer": True},
         both("z", "field_unreadable"),
     ),
-    "no case can be built: one verdict per named judge": (
-        {"answer": True, "judges": ["b"]},
-        [("b", "row 2", "field_unreadable")],
-    ),
     "comma-separated judges": ({"response": "1", "judges": "b , a"}, both("row 2")),
     "judges in metadata": ({"response": "1", "metadata": {"judges": ["b"]}}, ONLY_B),
     "judges beside inputs and outputs": (
         {"inputs": {"query": "q"}, "outputs": {"response": "1"}, "judges": ["b"]},
         ONLY_B,
     ),
-    "judges in metadata of a Case": (Case(response="1", metadata={"judges": ["b"]}), ONLY_B),
     "known judge of another run": ({"response": "1", "judges": ["groundedness"]}, []),
     "empty list of judges": ({"response": "1", "judges": []}, []),
-    "empty list of judges in a cell": ({"response": "1", "judges": "[]"}, []),
     "judges is None": ({"response": "1", "judges": None}, both("row 2")),
-    "judges is NaN, as pandas has it": ({"response": "1", "judges": float("nan")}, both("row 2")),
     "judges in capitals": ({"response": "1", "JUDGES": "b"}, ONLY_B),
-    "judges in capitals ahead of judges": ({"response": "1", "JUDGES": "a", "judges": "b"}, ONLY_B),
     "judges with a capital, in metadata with one": (
         {"response": "1", "Metadata": {"Judges": ["b"]}},
         ONLY_B,
     ),
     "judges with a capital, in metadata of a Case": (Case(response="1", metadata={"Judges": "b"}), ONLY_B),
-    "judges from an iterator": ({"response": "1", "judges": iter(["b"])}, ONLY_B),
     "misspelt judge": (
         {"response": "1", "judges": ["b", "groundednes"]},
         [*ONLY_B, ("groundednes", "row 2", "unknown_judge")],
@@ -441,13 +430,9 @@ PLAIN = own_judge("plain")
 RESEMBLING: dict[str, tuple[Sequence[AnyJudge], Any, list[str]]] = {
     "own judge that resembles it": ([MINE], ["groundedness"], ["mine"]),
     "own judge that resembles it, by its own name": ([MINE], ["mine"], ["mine"]),
-    "own judge that resembles it, by both names": ([MINE], ["mine", "groundedness"], ["mine"]),
     "in a table's cell": ([MINE], "passage_quality, groundedness", ["mine"]),
     "own judge that resembles nothing": ([PLAIN], ["groundedness"], []),
-    "own judge that resembles another one": ([OTHER], ["groundedness"], []),
     "library judge of another run": ([GROUNDEDNESS], ["passage_quality"], []),
-    "own judge, and no judge at all": ([MINE], [], []),
-    "own judge, and no names": ([MINE], None, ["mine"]),
     "several own judges, each by what it resembles": (
         [MINE, OTHER, PLAIN],
         ["passage_quality", "plain"],
@@ -459,7 +444,6 @@ RESEMBLING: dict[str, tuple[Sequence[AnyJudge], Any, list[str]]] = {
         ["mine", "second"],
     ),
     "own and library judge": ([GROUNDEDNESS, MINE], ["groundedness"], ["groundedness", "mine"]),
-    "own and library judge, by the own name": ([GROUNDEDNESS, MINE], ["mine"], ["mine"]),
     "panel, one of whose judges resembles it": (
         [panel([MINE, PLAIN])],
         ["groundedness"],
@@ -467,14 +451,11 @@ RESEMBLING: dict[str, tuple[Sequence[AnyJudge], Any, list[str]]] = {
     ),
     "panel of which none does": ([panel([OTHER, PLAIN])], ["groundedness"], []),
     "repeats": ([repeat_judge(MINE, 3)], ["groundedness"], ["mine"]),
-    "panel by its own name": ([panel([MINE, PLAIN])], ["mine+plain"], ["mine+plain"]),
-    "panel of judges that resemble nothing": ([panel([PLAIN, own_judge("plainer")])], ["groundedness"], []),
     "cascade, whose second judge resembles it": (
         [cascade([PLAIN, MINE], until=(0.1, 0.9))],
         ["groundedness"],
         ["plain+mine"],
     ),
-    "cascade of which none does": ([cascade([PLAIN, OTHER], until=(0.1, 0.9))], ["groundedness"], []),
     "misspelt name": ([MINE], ["groundedness", "mien"], ["mine", "mien: unknown_judge"]),
     "misspelt name alone": ([MINE], ["groundednes"], ["groundednes: unknown_judge"]),
 }
@@ -517,11 +498,6 @@ class DataFrame(dict[str, Any]):
         pytest.param(
             {"concurrency": "4"}, ValueError, "concurrency must be .*, not '4'", id="a text for a number"
         ),
-        pytest.param(
-            {"concurrency": 1.5}, ValueError, "concurrency must be .*, not 1.5", id="half a request"
-        ),
-        pytest.param({"concurrency": None}, ValueError, "concurrency must be .*, not None", id="None"),
-        pytest.param({"max_calls": -1}, ValueError, "max_calls must be a whole number", id="calls below 0"),
         pytest.param({"max_calls": "3"}, ValueError, "max_calls must be .*, not '3'", id="calls in a text"),
         pytest.param(
             {"max_tokens": True}, ValueError, "max_tokens must be .*, not True", id="tokens switched on"
@@ -531,9 +507,6 @@ class DataFrame(dict[str, Any]):
         ),
         pytest.param(
             {"deadline": nan}, ValueError, "deadline must be a number of seconds above 0", id="no number"
-        ),
-        pytest.param(
-            {"ordered": "no"}, TypeError, "ordered must be True or False, not 'no'", id="a word for a switch"
         ),
         pytest.param(
             {"previous": {}}, TypeError, "previous must be a function", id="previous verdicts themselves"
@@ -560,12 +533,13 @@ class DataFrame(dict[str, Any]):
         ),
     ],
 )
-@pytest.mark.parametrize("function", [pytest.param(run, id="run"), pytest.param(arun, id="arun")])
 def test_wrong_arguments_raise_before_the_first_verdict(
-    function: Callable[..., object], arguments: dict[str, Any], error: type[Exception], message: str
+    arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=message):
-        function(**{"judges": judge_named("j", ScriptedModel(GOOD)), "cases": [], **arguments})
+    functions: list[Callable[..., object]] = [run, arun]
+    for function in functions:
+        with pytest.raises(error, match=message):
+            function(**{"judges": judge_named("j", ScriptedModel(GOOD)), "cases": [], **arguments})
 
 
 def test_context_variables_reach_the_model() -> None:

@@ -43,11 +43,11 @@ def block(request: Request) -> str:
     "answer", [pytest.param(never, id="never answered"), pytest.param(block, id="blocked")]
 )
 def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callable[[Request], Any]) -> None:
-    verdicts = list(run(judge_named("j", answer), rows(40), concurrency=4, deadline=0.5))
-    assert codes(verdicts) == {"ok": 39, "timeout": 1}
+    verdicts = list(run(judge_named("j", answer), rows(20), concurrency=4, deadline=0.3))
+    assert codes(verdicts) == {"ok": 19, "timeout": 1}
     place = ids(verdicts).index("3")
     assert place > 4  # the other rows do not wait for it; on a busy machine some may end after its deadline
-    assert verdicts[place].latency_s > 0.25  # the wait counts; a timer may fire a little early
+    assert verdicts[place].latency_s > 0.15  # the wait counts; a timer may fire a little early
 
 
 @pytest.mark.soak
@@ -98,7 +98,7 @@ class Limited:
         self.in_flight += 1
         self.highest = max(self.highest, self.in_flight)
         try:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.005)
         finally:
             self.in_flight -= 1
         self.answered.append(True)
@@ -107,13 +107,13 @@ class Limited:
 
 def test_rate_limits_reduce_concurrency_and_lose_no_row() -> None:
     model = Limited(3)
-    verdicts = list(run(judge_named("j", model), rows(300), concurrency=32))
-    assert codes(verdicts) == {"ok": 300}
+    verdicts = list(run(judge_named("j", model), rows(150), concurrency=32))
+    assert codes(verdicts) == {"ok": 150}
     assert sum(verdict.retries for verdict in verdicts) == model.answered.count(False)
     assert {verdict.attempts for verdict in verdicts} == {1}
     answers = [place for place, is_answered in enumerate(model.answered) if is_answered]
-    late = model.answered[answers[100] :].count(False)
-    assert late < 0.35 * (200 + late)  # about one in five is rejected once the concurrency has adapted
+    late = model.answered[answers[75] :].count(False)
+    assert late < 0.35 * (75 + late)  # about one in five is rejected once the concurrency has adapted
 
 
 @pytest.mark.soak
@@ -196,14 +196,12 @@ QUOTA = Status(429, "You exceeded your current quota.", "insufficient_quota")
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "words"),
+    ("answer", "code", "words", "ordered"),
     [
-        pytest.param(QUOTA, "quota", "You exceeded your current quota.", id="quota"),
-        pytest.param(Status(401, "Bad key."), "auth", "Bad key.", id="bad key"),
-        pytest.param(Status(404, "No such model."), "not_found", "No such model.", id="no such model"),
+        pytest.param(QUOTA, "quota", "You exceeded your current quota.", False, id="quota"),
+        pytest.param(Status(404, "No such model."), "not_found", "No such model.", True, id="no such model"),
     ],
 )
-@pytest.mark.parametrize("ordered", [False, True])
 def test_error_that_affects_every_row_ends_the_run_after_finished_verdicts(
     answer: Answer,
     code: str,
@@ -249,9 +247,8 @@ def test_error_that_ends_the_run_is_raised_whenever_the_results_are_taken(steps:
         asyncio.run(asyncio.wait_for(take_results(), timeout=5))
 
 
-@pytest.mark.parametrize("words", ["Your input was flagged by moderation.", "Blocked by our content policy"])
-def test_moderation_error_does_not_end_the_run(words: str) -> None:
-    with StandIn([Status(403, words), GOOD]) as server:
+def test_moderation_error_does_not_end_the_run() -> None:
+    with StandIn([Status(403, "Your input was flagged by moderation."), GOOD]) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
         verdicts = list(run(judge, rows(9), concurrency=1))
     assert codes(verdicts) == {"refused": 1, "ok": 8}
@@ -260,8 +257,7 @@ def test_moderation_error_does_not_end_the_run(words: str) -> None:
 # Budget
 
 
-@pytest.mark.parametrize("concurrency", [1, 4, 16])
-@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(("concurrency", "ordered"), [(1, False), (16, True)])
 def test_max_calls_is_not_exceeded_and_requests_in_flight_are_completed(
     concurrency: int,
     ordered: bool,  # noqa: FBT001  a row of the table
