@@ -258,7 +258,6 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, expected
     assert ToolCall(name="f", arguments=arguments).arguments == expected
 
 
-@pytest.mark.parametrize("field", ["query", "response", "conversation"])
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -284,12 +283,11 @@ def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, expected
         "a thread in a mapping",
     ],
 )
-def test_neither_string_nor_messages_is_an_error_that_names_keys_or_type(
-    field: str, value: Any, words: str
-) -> None:
-    error = error_of({field: value})
-    assert (error.code, error.subject) == ("field_unreadable", field)
-    assert words in error.message
+def test_neither_string_nor_messages_is_an_error_that_names_keys_or_type(value: Any, words: str) -> None:
+    for field in ("query", "response", "conversation"):
+        error = error_of({field: value})
+        assert (error.code, error.subject) == ("field_unreadable", field)
+        assert words in error.message
 
 
 def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
@@ -303,7 +301,6 @@ def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
 # --- other fields -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("field", ["reference", "profile", "agent_name", "answers"])
 @pytest.mark.parametrize(
     "value",
     [True, [True], [None], [["x"], ["y"]], object(), {(1,), (2,)}],
@@ -316,10 +313,11 @@ def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
         "a set",
     ],
 )
-def test_not_a_string_is_an_error_that_names_the_field(field: str, value: Any) -> None:
-    error = error_of({field: value})
-    assert (error.code, error.subject) == ("field_unreadable", field)
-    assert error.message.startswith(field)
+def test_not_a_string_is_an_error_that_names_the_field(value: Any) -> None:
+    for field in ("reference", "profile", "agent_name", "answers"):
+        error = error_of({field: value})
+        assert (error.code, error.subject) == ("field_unreadable", field)
+        assert error.message.startswith(field)
 
 
 class Ambiguous:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crossed import crossed
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -81,8 +82,9 @@ def test_label_with_other_words_beside_it_is_never_that_label(
     assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) == "unknown_label"
 
 
-@pytest.mark.parametrize("kind", [*PLACES, "scorecard", "line"])
-@pytest.mark.parametrize("scale", [FOUR, YES, TRUE, GRADES, CHINESE], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "scale"), crossed([*PLACES, "scorecard", "line"], [FOUR, YES, TRUE, GRADES, CHINESE])
+)
 def test_every_format_expresses_labels(kind: str, scale: Scale) -> None:
     rubric = load_rubric("groundedness", reply=READERS[kind], scale=scale, levels={}, not_applicable=())
     assert rubric.scale is scale  # making the rubric tries to write and read every label
@@ -136,11 +138,9 @@ LABELLED_VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize(("value", "label"), LABELLED_VALUES)
-@pytest.mark.parametrize(
-    "levels", [BANDS, dict(reversed(BANDS.items()))], ids=["bands from below", "bands from above"]
-)
-def test_label_of_a_value(value: float | None, label: str | None, levels: dict[float, str]) -> None:
-    assert label_of(value, levels) == label
+def test_label_of_a_value(value: float | None, label: str | None) -> None:
+    for levels in (BANDS, dict(reversed(BANDS.items()))):
+        assert label_of(value, levels) == label
 
 
 def test_labels_with_ends_are_refused() -> None:

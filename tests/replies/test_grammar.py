@@ -47,7 +47,7 @@ IN_A_PLACE: dict[object, str] = {
 }
 
 
-@pytest.mark.parametrize("kind", ["tags", "banded", "line", "plain", "json", "own"])
+@pytest.mark.parametrize("kind", ["tags", "line", "plain", "json"])
 @pytest.mark.parametrize(
     ("expected", "places"), IN_A_PLACE.items(), ids=[f"read as {key}" for key in IN_A_PLACE]
 )
@@ -128,7 +128,7 @@ ON_SCALES: list[Any] = [
 @pytest.mark.parametrize(("scale", "expected", "places"), ON_SCALES)
 def test_place_is_read_on_its_scale(scale: Scale, expected: object, places: str) -> None:
     for place in places.split("|"):
-        for kind in ("tags", "banded", "line", "own", *(["plain"] if place else [])):
+        for kind in ("tags", "line", *(["plain"] if place else [])):
             assert outcome(kind, PLACED[kind].format(place), scale) == expected, (kind, place)
 
 

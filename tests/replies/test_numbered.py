@@ -57,33 +57,22 @@ READ_AS_IT_IS = {
     "as asked": PLAIN,
     "CRLF": PLAIN.replace("\n", "\r\n"),
     "blank lines": PLAIN.replace("\n", "\n\n"),
-    "blanks at both ends": f"\n\n  {PLAIN}  \n\n",
     "no blanks around bars": PLAIN.replace(" | ", "|"),
-    "tabs around bars": PLAIN.replace(" | ", "\t|\t"),
     "bars of full width": PLAIN.replace("|", "｜"),
     "code fence": f"```\n{PLAIN}\n```",
-    "code fence with a name": f"```text\n{PLAIN}\n```\n",
     "prose ahead": f"Here are the lines:\n\n{PLAIN}",
-    "prose with a number ahead": f"I checked all 3 sentences:\n{PLAIN}",
-    "prose and a fence ahead": f"Here they are:\n```\n{PLAIN}\n```",
     "heading ahead": f"## Verdict\n\n{PLAIN}",
-    "template ahead": f"number | source sentences | note | score\n{PLAIN}",
     "thoughts ahead": f"<think>1 | 2 | - | 10\nALL | 100</think>\n{PLAIN}",
     "table": table(),
-    "table with colons": table("| :-- | :-: | --: | --- |"),
     "table without a head": table("", ""),
     "table whose head has digits": table(head="| n | source | note | score (0-10) |"),
     "bullets": "\n".join(f"- {line}" for line in LINES),
-    "asterisks": "\n".join(f"* {line}" for line in LINES),
     "bold numbers": "\n".join(f"**{line.split(' | ', 1)[0]}** | {line.split(' | ', 1)[1]}" for line in LINES),
     "bold scores": PLAIN.replace("| 4", "| **4**").replace("| 0", "| **0**"),
     "bold NO CLAIM": PLAIN.replace("NO CLAIM", "**NO CLAIM**"),
-    "no claim": PLAIN.replace("NO CLAIM", "no claim"),
     "No Claim.": PLAIN.replace("NO CLAIM", "No Claim."),
     "NO_CLAIM": PLAIN.replace("NO CLAIM", "NO_CLAIM"),
     "numbers with a full stop": "\n".join(f"{line[0]}.{line[1:]}" for line in LINES[:3]) + "\nALL | 1",
-    "numbers in brackets": "\n".join(f"[{line[0]}]{line[1:]}" for line in LINES[:3]) + "\nALL | 1",
-    "numbers with a bracket": "\n".join(f"{line[0]}){line[1:]}" for line in LINES[:3]) + "\nALL | 1",
     "end of a turn": f"{PLAIN}<|im_end|>",
     "a line twice": f"{LINES[0]}\n{PLAIN}",
     **{f"share as {p}": with_line(4, f"ALL | {p}") for p in ("1%", "1 %", "1/100", "1 / 100", "1.0", "1.")},
@@ -197,17 +186,24 @@ SHARES: dict[str, tuple[float, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("max_reasks", [0, 1])
+TWO_CLAIMS = Case(response="It is old. It is high.", context="It is old.")
+
+
 @pytest.mark.parametrize(("lines", "expected"), SHARES.items())
 def test_doubts_are_asked_about_once_and_then_shown(
-    lines: str, expected: tuple[float, tuple[str, ...]], max_reasks: int
+    lines: str, expected: tuple[float, tuple[str, ...]]
 ) -> None:
-    case = Case(response="It is old. It is high.", context="It is old.")
     model = ScriptedModel(lines)
-    verdict = load("statement_groundedness", model=model, max_reasks=max_reasks).evaluate(case)
+    verdict = load("statement_groundedness", model=model, max_reasks=1).evaluate(TWO_CLAIMS)
     assert (verdict.score, verdict.warnings) == expected
-    assert len(model.asked) == (2 if expected[1] and max_reasks else 1)
+    assert len(model.asked) == (2 if expected[1] else 1)
     assert verdict.scores["weakest"] == min(part.score or 0 for part in verdict.parts)
+
+
+def test_doubts_are_shown_at_once_if_nothing_may_be_asked_again() -> None:
+    model = ScriptedModel("1 | 1 | - | 10\n2 | 1 | - | 2\nALL | 51")
+    verdict = load("statement_groundedness", model=model, max_reasks=0).evaluate(TWO_CLAIMS)
+    assert (verdict.score, verdict.warnings, len(model.asked)) == (0.2, ("share_mismatch",), 1)
 
 
 def test_a_low_share_beside_no_claims_is_a_doubt() -> None:

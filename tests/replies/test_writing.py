@@ -52,7 +52,7 @@ def value_on(scale: Scale) -> st.SearchStrategy[float]:
 
 SCALES = st.sampled_from([TO_FIVE, WHOLE, TO_HUNDRED, DOWN])
 VALUED = SCALES.flatmap(lambda scale: st.tuples(st.just(scale), value_on(scale)))
-SINGLE: list[Format] = [Tags(), Tags("verdict", "why"), Json(), Json("mark", "because"), Banded(), Plain()]
+SINGLE: list[Format] = [Tags(), Json("mark", "because"), Banded(), Plain()]
 
 
 @pytest.mark.parametrize("format_", SINGLE, ids=repr)

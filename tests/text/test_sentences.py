@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sentence_boundaries import MarkedText, marked_texts
+from sentence_boundaries import BOUNDARIES, marked_texts
 
 from groundjudge.text.sentences import sentences
 
@@ -125,17 +125,11 @@ def test_text_is_cut_into_sentences(text: str, expected: list[str]) -> None:
     assert [sentence.text for sentence in sentences(text)] == expected
 
 
-def boundary_rows() -> list[Any]:
-    rows: list[Any] = []
-    for number, (kind, marked) in enumerate(marked_texts()):
-        marks = [pytest.mark.xfail] if marked.is_missed else []
-        rows.append(pytest.param(marked, id=f"{kind} {number} {marked.language}", marks=marks))
-    return rows
-
-
-@pytest.mark.parametrize("marked", boundary_rows())
-def test_text_is_cut_where_its_sentences_begin(marked: MarkedText) -> None:
-    assert {sentence.start for sentence in sentences(marked.text)[1:]} == marked.cuts
+@pytest.mark.parametrize("kind", BOUNDARIES)
+def test_text_is_cut_where_its_sentences_begin(kind: str) -> None:
+    for marked in [marked for other_kind, marked in marked_texts() if other_kind == kind]:
+        is_right = {sentence.start for sentence in sentences(marked.text)[1:]} == marked.cuts
+        assert is_right is not marked.is_missed, marked.text
 
 
 @given(st.text() | st.text("a1. !\n\"'”（。”[]1(`~#|-*>{},:\ud800Я"))
@@ -162,7 +156,7 @@ def random_json(dice: random.Random, depth: int = 0) -> Any:
     return {f"key{dice.randrange(10**6)}": value for value in values}
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(10))
 def test_every_key_and_value_of_json_is_in_one_of_its_entries_in_order(seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311  no secret
     text = json.dumps(random_json(dice), indent=dice.choice([None, 2]))
