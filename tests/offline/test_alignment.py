@@ -187,16 +187,17 @@ def claims_of(row: Row) -> list[Claim]:
     return read_claims(text, read_sources([source], text), *query)
 
 
-@pytest.mark.parametrize("row", BACKED.values(), ids=BACKED)
-def test_words_of_one_source_sentence_in_their_order_are_backed(row: Row) -> None:
-    claims = claims_of(row)
-    assert [claim.finding for claim in claims] == ["backed"] * len(claims)
-    assert all(0.8 <= claim.score <= 1 for claim in claims)
+def is_backed(claim: Claim) -> bool:
+    return claim.finding == "backed" and 0.8 <= claim.score <= 1
 
 
-@pytest.mark.parametrize("row", UNDECIDED.values(), ids=UNDECIDED)
-def test_all_else_is_undecided(row: Row) -> None:
-    assert [claim.finding for claim in claims_of(row)] == ["undecided"]
+def test_words_of_one_source_sentence_in_their_order_are_backed() -> None:
+    assert [kind for kind, row in BACKED.items() if not all(map(is_backed, claims_of(row)))] == []
+
+
+def test_all_else_is_undecided() -> None:
+    findings = {kind: [claim.finding for claim in claims_of(row)] for kind, row in UNDECIDED.items()}
+    assert [kind for kind, found in findings.items() if found != ["undecided"]] == []
 
 
 @pytest.mark.parametrize(

@@ -408,29 +408,28 @@ def verdict_of(name: str, row: Row) -> Verdict:
 
 
 # One core reads what a response claims; the judges differ in their sources, and in what they write.
-@pytest.mark.parametrize("row", FALSE_GREENS.values(), ids=FALSE_GREENS)
-def test_false_green_is_not_decided(row: Row) -> None:
-    check_not_decided("groundedness", row)
+def test_false_green_is_not_decided() -> None:
+    assert [kind for kind, row in FALSE_GREENS.items() if not is_undecided("groundedness", row)] == []
 
 
 @pytest.mark.parametrize("name", JUDGES)
 def test_no_judge_passes_a_false_green(name: str) -> None:
     for kind in ("yes, closed", "None", "not taken out", "another sentence's time", "a status"):
-        check_not_decided(name, FALSE_GREENS[kind])
+        assert is_undecided(name, FALSE_GREENS[kind]), kind
 
 
-def check_not_decided(name: str, row: Row) -> None:
+def is_undecided(name: str, row: Row) -> bool:
     verdict = verdict_of(name, row)
-    assert (verdict.status, verdict.passed, verdict.confidence) == ("ok", False, 0), row
-    assert "not_decided" in verdict.warnings, row
+    outcome = (verdict.status, verdict.passed, verdict.confidence)
+    return outcome == ("ok", False, 0) and "not_decided" in verdict.warnings
 
 
-@pytest.mark.parametrize("row", PASSING.values(), ids=PASSING)
-def test_nearly_the_words_of_the_source_pass(row: Row) -> None:
-    verdict = verdict_of("groundedness", row)
-    assert (verdict.status, verdict.passed, verdict.warnings) == ("ok", True, ())
-    assert verdict.score is not None
-    assert verdict.score >= 0.8
+def test_nearly_the_words_of_the_source_pass() -> None:
+    for kind, row in PASSING.items():
+        verdict = verdict_of("groundedness", row)
+        assert (verdict.status, verdict.passed, verdict.warnings) == ("ok", True, ()), kind
+        assert verdict.score is not None
+        assert verdict.score >= 0.8, kind
 
 
 # A passage that claims nothing has no precision.

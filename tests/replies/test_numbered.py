@@ -142,14 +142,12 @@ SOURCES: dict[str, list[int]] = {
 }
 
 
-@pytest.mark.parametrize("reply", READ_AS_IT_IS.values(), ids=READ_AS_IT_IS)
-def test_reply_is_read(reply: str) -> None:
-    assert outcome(reply) == READ
+def test_reply_is_read() -> None:
+    assert [kind for kind, reply in READ_AS_IT_IS.items() if outcome(reply) != READ] == []
 
 
-@pytest.mark.parametrize(("reply", "code"), ASKED_AGAIN.items())
-def test_reply_is_asked_again(reply: str, code: str) -> None:
-    assert outcome(reply) == code
+def test_reply_is_asked_again() -> None:
+    assert {reply: outcome(reply) for reply in ASKED_AGAIN} == ASKED_AGAIN
 
 
 @pytest.mark.parametrize("sources", ["5", "none", "1 2"])

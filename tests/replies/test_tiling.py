@@ -65,10 +65,9 @@ WHOLE: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_blocks_that_are_the_response_are_accepted(name: str) -> None:
-    response, sentences = WHOLE[name]
-    assert rated(sentences, response) == [8] * len(sentences)
+def test_blocks_that_are_the_response_are_accepted() -> None:
+    for kind, (response, sentences) in WHOLE.items():
+        assert rated(sentences, response) == [8] * len(sentences), kind
 
 
 PARTIAL: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -90,10 +89,9 @@ PARTIAL: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", PARTIAL)
-def test_blocks_that_are_not_the_response_give_no_score(name: str) -> None:
-    response, sentences = PARTIAL[name]
-    assert rated(sentences, response) == "unrated_sentences"
+def test_blocks_that_are_not_the_response_give_no_score() -> None:
+    for kind, (response, sentences) in PARTIAL.items():
+        assert rated(sentences, response) == "unrated_sentences", kind
 
 
 SURPLUS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -111,11 +109,10 @@ SURPLUS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SURPLUS)
-def test_block_that_the_response_does_not_need_is_ambiguous(name: str) -> None:
+def test_block_that_the_response_does_not_need_is_ambiguous() -> None:
     """A document that is quoted as evidence may end its block, and begin one that takes the judge's score."""
-    response, sentences = SURPLUS[name]
-    assert rated(sentences, response) == "ambiguous"
+    for kind, (response, sentences) in SURPLUS.items():
+        assert rated(sentences, response) == "ambiguous", kind
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
