@@ -396,8 +396,8 @@ ODD = [
     pytest.param(HUGE, id="huge numbers"),
     pytest.param("没有。" * 100, id="100 Chinese sentences"),
     pytest.param(WORD, marks=pytest.mark.soak, id="a word of 50,000 letters"),
-    pytest.param("Wort. " * 5_000, marks=pytest.mark.soak, id="5,000 sentences"),
-    pytest.param("没有。" * 5_000, marks=pytest.mark.soak, id="5,000 Chinese sentences"),
+    pytest.param("Wort. " * 1_500, marks=pytest.mark.soak, id="1,500 sentences"),
+    pytest.param("没有。" * 1_500, marks=pytest.mark.soak, id="1,500 Chinese sentences"),
 ]
 
 
@@ -459,7 +459,7 @@ print(load("knowledge_hallucination", model="offline").judge(case).reply)
 @pytest.mark.soak
 def test_the_reply_is_the_same_in_every_process() -> None:
     replies: set[str] = set()
-    for seed in ("1", "2", "3"):
+    for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         process = subprocess.run(  # noqa: S603
             [sys.executable, "-c", REPLY], env=environment, capture_output=True, text=True, check=True

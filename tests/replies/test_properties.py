@@ -259,10 +259,10 @@ FRAMED = [
 )
 def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
     for piece in PIECE.split("|"):
-        long = piece * (64_000 // len(piece))
+        long = piece * (32_000 // len(piece))
         started = perf_counter()
         outcome(kind, frame.replace("%s", long))
-        assert perf_counter() - started < 5, piece  # 64,000 characters take 0.05 s; quadratic time is minutes
+        assert perf_counter() - started < 5, piece  # 32,000 characters take 0.03 s; quadratic time is minutes
 
 
 @pytest.mark.timeout(60)

@@ -53,8 +53,8 @@ def test_a_row_that_is_cut_three_times_while_others_are_answered_is_an_error(
 ) -> None:
     with StandIn(cut_rows(cut)) as server:
         judge = judge_named("j", at(server.url, max_retries=0))
-        verdicts = list(run(judge, rows(200), concurrency=concurrency))
-    assert codes(verdicts) == {"ok": 200 - len(cut), "connection": len(cut)}
+        verdicts = list(run(judge, rows(100), concurrency=concurrency))
+    assert codes(verdicts) == {"ok": 100 - len(cut), "connection": len(cut)}
     errors = errors_by_id(verdicts)
     assert {*errors} == {str(number) for number in cut}
     for message in errors.values():

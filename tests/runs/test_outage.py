@@ -177,7 +177,7 @@ SCENES: dict[str, tuple[Any, int, dict[str, Any], dict[str, int]]] = {
         {"longest": 0.2, "concurrency": 1},
         {"ok": 25, "connection": 5},
     ),
-    "one row alone fails": (cut_rows(7), 400, {}, {"ok": 399, "connection": 1}),
+    "one row alone fails": (cut_rows(7), 150, {}, {"ok": 149, "connection": 1}),
     "a rate limit follows": (BUSY, 2, {"concurrency": 1}, {"ok": 2}),
 }
 
