@@ -111,11 +111,6 @@ def test_the_more_the_source_has_of_a_sentence_the_higher_its_score() -> None:
     assert scores == sorted(set(scores))
 
 
-BRIDGE = "The bridge was finished in 1938."
-FALCONS = "Grey falcons nest on it in June."
-DIVERS = "Old divers inspect it in August."
-TRAMS = "Two green trams cross it at ten."
-LONG = "Old divers inspect it in August, and they do so once more in spring, as soon as the ice is gone."
 PASSAGES: Mapping[str, tuple[str, float, float]] = {
     # a passage; its recall and precision: a fact counts by its length, and a passage with a fact that is not
     # found has a quarter of its precision (half the threshold), so that it never passes

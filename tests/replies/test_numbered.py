@@ -50,8 +50,6 @@ UNREADABLE_SCORES = {
     **dict.fromkeys(("4-5", "4 of 5", "4/5", "about 4", "4?"), "ambiguous"),
     **dict.fromkeys(("four", "N/A", "-", "", "high"), "not_a_number"),
 }
-WHOLE_ROWS = ("ALL | - | - | 1", "| ALL | | | 1 |", "ALL | 1 |", "all | 1", "All|1", "**ALL** | **1**")
-SCORES = ("4.0", "4/10", "4 out of 10", "(4)", "`4`")
 
 READ_AS_IT_IS = {
     "as asked": PLAIN,

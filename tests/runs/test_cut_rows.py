@@ -53,8 +53,8 @@ def test_a_row_that_is_cut_three_times_while_others_are_answered_is_an_error(
 ) -> None:
     with StandIn(cut_rows(cut)) as server:
         judge = judge_named("j", at(server.url, max_retries=0))
-        verdicts = list(run(judge, rows(100), concurrency=concurrency))
-    assert codes(verdicts) == {"ok": 100 - len(cut), "connection": len(cut)}
+        verdicts = list(run(judge, rows(200), concurrency=concurrency))
+    assert codes(verdicts) == {"ok": 200 - len(cut), "connection": len(cut)}
     errors = errors_by_id(verdicts)
     assert {*errors} == {str(number) for number in cut}
     for message in errors.values():
@@ -86,10 +86,10 @@ def test_a_row_of_a_decision_model_that_is_cut_is_an_error(form: str) -> None:
     def script(body: dict[str, Any]) -> Answer:
         return Cut() if "poison" in str(body) else decide(body)
 
-    cases = [{**EVERY_FIELD, "id": str(number)} for number in range(12)]
+    cases = [{**EVERY_FIELD, "id": str(number)} for number in range(40)]
     cases[1]["response"] = "A poison."
     with StandIn(script) as server:
         model = DecisionModel(f"{form}:m", base_url=server.url, max_retries=0)
         verdicts = list(run(load("groundedness", model=model), cases, concurrency=4))
-    assert codes(verdicts) == {"ok": 11, "connection": 1}
+    assert codes(verdicts) == {"ok": 39, "connection": 1}
     assert errors_by_id(verdicts)["1"].count("(") == 1  # its remedy

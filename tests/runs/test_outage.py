@@ -167,7 +167,7 @@ QUICK = ("late answers lose no row", "an error is an answer")
 SCENES: dict[str, tuple[Any, int, dict[str, Any], dict[str, int]]] = {
     # what the endpoint does, the rows, the options of the run, and the codes of the rows
     "late answers lose no row": (cut_rows(0, 1, 2, least=3), 40, {}, {"ok": 40}),
-    "an error is an answer": (first_is_rejected, 6, {"deadline": 0.3}, {"bad_request": 1, "timeout": 5}),
+    "an error is an answer": (first_is_rejected, 6, {"deadline": 0.6}, {"bad_request": 1, "timeout": 5}),
     "the deadline holds": (Flaky(5, 10_000), 12, {"deadline": 0.6}, {"ok": 5, "timeout": 7}),
     "attempts are one call": (Flaky(5, 60), 100, {"max_calls": 20}, {"ok": 20, "budget": 1}),
     "an outage is too long": (Flaky(5, 10_000), 30, {"longest": 0.4}, {"ok": 5, "connection": 25}),
@@ -177,7 +177,7 @@ SCENES: dict[str, tuple[Any, int, dict[str, Any], dict[str, int]]] = {
         {"longest": 0.2, "concurrency": 1},
         {"ok": 25, "connection": 5},
     ),
-    "one row alone fails": (cut_rows(7), 150, {}, {"ok": 149, "connection": 1}),
+    "one row alone fails": (cut_rows(7), 400, {}, {"ok": 399, "connection": 1}),
     "a rate limit follows": (BUSY, 2, {"concurrency": 1}, {"ok": 2}),
 }
 

@@ -229,7 +229,7 @@ async def drop(verdicts: AsyncGenerator[Verdict, None]) -> None:
 
 
 async def interrupt(verdicts: AsyncGenerator[Verdict, None]) -> None:
-    asyncio.get_running_loop().call_later(0.02, signal.raise_signal, signal.SIGINT)
+    asyncio.get_running_loop().call_later(0.05, signal.raise_signal, signal.SIGINT)
     async for _ in verdicts:
         pass
 

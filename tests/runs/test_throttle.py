@@ -43,11 +43,11 @@ def block(request: Request) -> str:
     "answer", [pytest.param(never, id="never answered"), pytest.param(block, id="blocked")]
 )
 def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callable[[Request], Any]) -> None:
-    verdicts = list(run(judge_named("j", answer), rows(20), concurrency=4, deadline=0.3))
+    verdicts = list(run(judge_named("j", answer), rows(20), concurrency=4, deadline=0.5))
     assert codes(verdicts) == {"ok": 19, "timeout": 1}
     place = ids(verdicts).index("3")
     assert place > 4  # the other rows do not wait for it; on a busy machine some may end after its deadline
-    assert verdicts[place].latency_s > 0.15  # the wait counts; a timer may fire a little early
+    assert verdicts[place].latency_s > 0.25  # the wait counts; a timer may fire a little early
 
 
 @pytest.mark.soak
