@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from command_line import GOOD, ROW, Invoke
+from make_verdicts import verdict
 from scripted_model import NamedModel, ScriptedModel
-from verdict_files import write_rows
+from verdict_files import write_rows, write_verdicts
 
 from groundjudge import Reply
 from groundjudge.types import Request
@@ -23,7 +24,6 @@ DATA = {
     # a command, and the file of data that it writes
     "run": (("run", "c.jsonl", *JUDGED, "--out", "FILE"), "out.jsonl"),
     "run to a table": (("run", "c.jsonl", *JUDGED, "--out", "FILE"), "out.parquet"),
-    "probe": ((*PROBE, "--out", "FILE"), "out.jsonl"),
     "card": ((*PROBE, "--card", "FILE"), "card.json"),
     "requests": (("batch", "write", "c.jsonl", *JUDGED[:2], "--model", "m", "--out", "FILE"), "r.jsonl"),
     "thresholds": (("calibrate", "v.jsonl", "--labels", "c.jsonl", "--out", "FILE"), "t.json"),
@@ -47,13 +47,12 @@ def umask() -> Iterator[None]:
 
 
 @pytest.fixture
-def files(command: Invoke) -> None:
+def files(command: Invoke) -> None:  # noqa: ARG001  in the folder of the command
     """The files that the commands read: cases with labels, cases of a probe, and verdicts."""
-    responses = [*["At 9."] * 10, *["At 10."] * 10]
-    rows = [{**ROW, "id": n, "label": n % 2, "response": text} for n, text in enumerate(responses * 2)]
+    rows = [{**ROW, "id": n, "label": n % 2} for n in range(40)]
     write_rows("c.jsonl", rows)
-    write_rows("p.jsonl", [{**rows[0], "expect": "pass"}, {**rows[10], "expect": "fail"}])
-    assert command("run", "c.jsonl", *JUDGED, "--out", "v.jsonl").exit_code == 0
+    write_rows("p.jsonl", [{**rows[0], "expect": "pass"}, {**rows[1], "response": "At 10.", "expect": "fail"}])
+    write_verdicts("v.jsonl", [verdict(str(n), float(n % 4 > 0), judge="groundedness") for n in range(40)])
 
 
 def call(command: Invoke, arguments: tuple[str, ...], name: str, *more: str) -> tuple[int, str]:
@@ -80,27 +79,32 @@ def open_to_others() -> set[str]:
 def test_data_is_for_its_owner_alone_and_replaced_only_with_overwrite(
     command: Invoke, arguments: tuple[str, ...], name: str
 ) -> None:
-    """An empty file is no data. A link stays one, and a file has the mode that it had."""
+    """A link stays one, and a file has the mode that it had."""
     open_before = open_to_others()
     assert call(command, arguments, name)[0] == 0
     assert open_to_others() == open_before
-    data = Path(name).rename("target").read_bytes()
+    Path(name).rename("target").write_bytes(b"mine")
     Path(name).symlink_to("target")
     Path("target").chmod(0o640)
-    for content in (data, b"mine"):
-        Path("target").write_bytes(content)
-        before = contents()
-        status, message = call(command, arguments, name)
-        assert (status, contents()) == (2, before)
-        for text in (name, " already exists", "--overwrite"):
-            assert text in message
-    for content, more in ((b"mine", ["--overwrite"]), (b"", [])):
-        Path("target").write_bytes(content)
-        Path(f"{name}.jsonl").unlink(missing_ok=True)  # the lines of a table
-        assert call(command, arguments, name, *more)[0] == 0
-        assert Path("target").read_bytes() not in {b"mine", b""}
+    Path(f"{name}.jsonl").unlink(missing_ok=True)  # the lines of a table
+    before = contents()
+    status, message = call(command, arguments, name)
+    assert (status, contents()) == (2, before)
+    for text in (name, " already exists", "--overwrite"):
+        assert text in message
+    assert call(command, arguments, name, "--overwrite")[0] == 0
+    assert Path("target").read_bytes() not in {b"mine", b""}
     assert (Path(name).is_symlink(), mode_of("target")) == (True, 0o640)
     assert open_to_others() == {*open_before, name, "target"}
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("row", ["run", "requests"])
+def test_an_empty_file_is_no_data(command: Invoke, row: str) -> None:
+    arguments, name = DATA[row]
+    Path(name).touch()
+    assert call(command, arguments, name)[0] == 0
+    assert Path(name).stat().st_size > 0
 
 
 @pytest.mark.usefixtures("files")
@@ -127,25 +131,38 @@ def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(
     assert call(command, arguments, name, *again)[0] == 0
     assert (contents()[name], mode_of(name)) == (page, 0o640)
     assert open_to_others() == {*open_before, name}
+    for path in Path().glob("page.*"):
+        path.unlink()
+    Path(name).write_bytes(b"mine")
+    before = contents()
+    status, message = call(command, arguments, name)
+    assert (status, contents()) == (2, before)
+    assert f"{name} already exists, and it is not a groundjudge page: choose another file" in message
+
+
+@pytest.mark.usefixtures("files")
+def test_a_page_is_known_by_how_it_begins_and_ends(command: Invoke) -> None:
+    """A page of another kind is one too."""
+    arguments, name = PAGES["report"]
+    assert call(command, arguments, name)[0] == 0
+    page = Path(name).read_bytes()
     Path(name).write_bytes(page.replace(b"<title>", b"<title>of another kind: "))
-    assert call(command, arguments, name, *again)[0] == 0
-    for another in (b"<!doctype html><title>groundjudge</title>", b"mine", b" " * 5000 + page, page[:100]):
-        for path in Path().glob("page.*"):
-            path.unlink()
+    assert call(command, arguments, name)[0] == 0
+    for another in (b"<!doctype html><title>groundjudge</title>", b" " * 5000 + page, page[:100]):
         Path(name).write_bytes(another)
-        before = contents()
-        status, message = call(command, arguments, name)
-        assert (status, contents()) == (2, before)
-        assert f"{name} already exists, and it is not a groundjudge page: choose another file" in message
+        assert call(command, arguments, name)[0] == 2
+        assert Path(name).read_bytes() == another
 
 
 @pytest.mark.usefixtures("umask", "files")
 def test_a_continued_file_keeps_its_mode(command: Invoke) -> None:
+    run = ("run", "c.jsonl", *JUDGED, "--limit", "2", "--out", "v.jsonl")
+    assert command(*run, "--overwrite").exit_code == 0
     Path("v.jsonl").chmod(0o640)
     lines = Path("v.jsonl").read_bytes()
     with Path("v.jsonl").open("ab") as file:
         file.write(b'{"half')
-    assert command("run", "c.jsonl", *JUDGED, "--out", "v.jsonl", "--resume").exit_code == 0
+    assert command(*run, "--resume").exit_code == 0
     assert mode_of("v.jsonl") == 0o640
     assert Path("v.jsonl").read_bytes() == lines
 
