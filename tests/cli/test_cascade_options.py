@@ -172,26 +172,11 @@ REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
         ("--cascade", "strong", "-O", "until=0.1,0.9"),
         "two models have the name 'strong'",
     ),
-    "an empty name": (("--cascade=", "-O", "until=0.1,0.9"), "'' lacks the name of the model"),
     "one bound": (
         ("--cascade", "cheap", "-O", "until=0.9"),
         "until: it must be (low, high), as in (0.1, 0.9), not 0.9",
     ),
-    "three bounds": (
-        ("--cascade", "cheap", "-O", "until=0,0.5,1"),
-        "until: it must be (low, high), as in (0.1, 0.9), not (0, 0.5, 1)",
-    ),
-    "a word": (
-        ("--cascade", "cheap", "-O", "until=0.1,high"),
-        "a bound is a number from 0 to 1, or None, not 'high'",
-    ),
     "bounds out of order": (("--cascade", "cheap", "-O", "until=0.9,0.1"), "the low bound 0.9 is above"),
-    "a percentage": (("--cascade", "cheap", "-O", "until=10,90"), "a bound is a number from 0 to 1, or None"),
-    "no bound at all": (("--cascade", "cheap", "-O", "until=none,none"), "both bounds are None"),
-    "too many bounds": (
-        ("--cascade", "cheap", "-O", "until=[[0.1,0.9],[0.2,0.8]]"),
-        "2 pairs of bounds for 2 judges",
-    ),
 }
 
 

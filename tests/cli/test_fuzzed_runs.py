@@ -138,7 +138,7 @@ def files(draw: st.DrawFn) -> tuple[bytes, str]:
 
 
 CHECKS: list[Any] = [*HealthCheck]
-few = settings(max_examples=8, derandomize=True, suppress_health_check=CHECKS)
+few = settings(max_examples=4, derandomize=True, suppress_health_check=CHECKS)
 # Runs are too slow to be made smaller one by one: what failed is printed as it was.
 many = settings(suppress_health_check=CHECKS, phases=[Phase.reuse, Phase.generate])
 long = pytest.mark.timeout(7200)

@@ -45,7 +45,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     [
         pytest.param(REPORT, "--out soft-v.jsonl", "the file of verdicts", id="a page over a soft link"),
         pytest.param(REPORT, "-o hard-c.jsonl", "the file of cases", id="a page over a hard link"),
-        pytest.param(REPORT, "-o sub/../l.jsonl", "the file of labels", id="a page by another path"),
         pytest.param(REPORT, "-o t.json", "the file of thresholds", id="a page over thresholds"),
         pytest.param(
             "report v.jsonl",
@@ -53,7 +52,6 @@ def contents(folder: Path) -> dict[str, bytes]:
             "the file of verdicts",
             id="a page by an absolute path",
         ),
-        pytest.param(CALIBRATE, "--out v.jsonl", "the file of verdicts", id="thresholds over verdicts"),
         pytest.param(
             "calibrate v.jsonl --labels v.jsonl",
             "--out v.jsonl",

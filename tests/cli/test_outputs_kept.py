@@ -51,7 +51,9 @@ def files(command: Invoke) -> None:  # noqa: ARG001  in the folder of the comman
     """The files that the commands read: cases with labels, cases of a probe, and verdicts."""
     rows = [{**ROW, "id": n, "label": n % 2} for n in range(40)]
     write_rows("c.jsonl", rows)
-    write_rows("p.jsonl", [{**rows[0], "expect": "pass"}, {**rows[1], "response": "At 10.", "expect": "fail"}])
+    write_rows(
+        "p.jsonl", [{**rows[0], "expect": "pass"}, {**rows[1], "response": "At 10.", "expect": "fail"}]
+    )
     write_verdicts("v.jsonl", [verdict(str(n), float(n % 4 > 0), judge="groundedness") for n in range(40)])
 
 

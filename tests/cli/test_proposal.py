@@ -37,12 +37,6 @@ PROPOSED = [
         id="HaluEval, one of them",
     ),
     pytest.param(
-        {"sample_id": 0, "source": OPEN, "summary": ANSWER, "metadata": {"summarizer": "openai/GPT-4o"}},
-        ("response",),
-        "--fields response=summary",
-        id="FaithBench",
-    ),
-    pytest.param(
         {
             "source_id": "1000",
             "source": "MARCO",
@@ -132,16 +126,7 @@ PROPOSED = [
         "--fields query=input_question,response=output_answer",
         id="a truth beside the response",
     ),
-    pytest.param(
-        {"input": ASKED, "reference": OPEN}, ("context",), "--fields context=reference", id="Phoenix"
-    ),
     pytest.param({"gt_answer": ANSWER}, ("response",), "--fields response=PATH", id="only a truth"),
-    pytest.param(
-        {"reference_outputs": {"answer": ANSWER}},
-        ("response",),
-        "--fields response=PATH",
-        id="an expected output",
-    ),
     pytest.param(
         {"answer_id": FILE_ID, "doc_url": "https://a.example/b", "created_at": OPEN},
         ALL,

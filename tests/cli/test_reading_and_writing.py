@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from command_line import GOOD, ROW, FileOf, Invoke, several_on_a_terminal, verdicts_in
+from make_verdicts import verdict
 from scripted_model import ScriptedModel
-from verdict_files import write_rows
+from verdict_files import write_rows, write_verdicts
 
 RUN = ("--judge", "groundedness", "--model", "offline")
 RESPONSE = "Die Fähre fährt um neun."
@@ -33,9 +34,6 @@ def text_of(rows: list[dict[str, str]], suffix: str) -> str:
     for row in rows:
         text += separator.join(row.values()) + "\n"
     return text
-
-
-SUFFIXES = ["jsonl", "json", "csv", "tsv"]
 
 
 @pytest.mark.soak
@@ -61,7 +59,7 @@ def test_rows_are_read_from_files_and_stdin_in_the_encoding_that_is_named(
         assert estimate.splitlines()[1].split()[:2] == ["groundedness", str(n)]
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 def test_a_file_in_another_encoding_is_refused_before_a_row_is_judged(command: Invoke, suffix: str) -> None:
     # The first row can be read in all of them but UTF-16.
     rows, model = [ROW, {**ROW, "response": "Fähre"}], ScriptedModel(GOOD)
@@ -75,7 +73,7 @@ def test_a_file_in_another_encoding_is_refused_before_a_row_is_judged(command: I
 
 
 @pytest.fixture
-def files(command: Invoke) -> None:
+def files(command: Invoke) -> None:  # noqa: ARG001  in the folder of the command
     """Rows with labels, verdicts on them, rows for a probe, and a table in an encoding that is not UTF-8."""
     responses = [ROW["response"], "At 10."] * 6
     rows = [{**ROW, "id": str(n), "response": r, "label": str(n % 2)} for n, r in enumerate(responses)]
@@ -83,7 +81,7 @@ def files(command: Invoke) -> None:
     write_rows("c.jsonl", rows)
     write_rows("p.jsonl", probed)
     Path("c.csv").write_bytes(text_of([*rows, {**rows[0], "id": "9", "query": "é"}], "csv").encode("cp1252"))
-    assert command("run", "c.jsonl", *RUN, "--out", "v.jsonl").exit_code == 0
+    write_verdicts("v.jsonl", [verdict(str(n), float(n % 2), judge="groundedness") for n in range(12)])
 
 
 @pytest.mark.soak
@@ -158,8 +156,6 @@ WRITING: dict[str, Sequence[str]] = {
 def test_o_is_short_for_out_and_a_full_disk_is_a_line_that_names_the_file(
     command: Invoke, arguments: Sequence[str]
 ) -> None:
-    assert command(*arguments, "out.file").exit_code == 0
-    assert Path("out.file").stat().st_size > 0
     result = command(*arguments, "/dev/full")
     assert result.exit_code in {1, 2}
     assert "/dev/full: No space left on device" in result.stderr
@@ -168,7 +164,7 @@ def test_o_is_short_for_out_and_a_full_disk_is_a_line_that_names_the_file(
 
 @pytest.mark.usefixtures("files")
 def test_what_cannot_be_written_is_not_counted(command: Invoke) -> None:
-    result = command("run", "c.jsonl", *RUN, "-o", "/dev/full")
+    result = command("run", "c.jsonl", *RUN, "--limit", "2", "-o", "/dev/full")
     (row,) = [line.split() for line in result.stdout.splitlines() if line.startswith("groundedness")]
     assert row[2:5] == ["0", "0", "0"]  # ok, error, n/a
 

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +60,10 @@ def check(output: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*PAYLOADS.values(), NUL], ids=[*PAYLOADS, "NUL"])
-@pytest.mark.parametrize("width", ["40", "200"])
 def test_texts_and_tables_show_controls_and_obey_none(
-    text: str, width: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setenv("COLUMNS", "40")
     screen = Screen()
     screen.text(f"a{text}b", heading=f"h{text}")
     screen.table([f"c{text}", f"d{text}"], [[f"e{text}", f"f{text}" * 20], ["g", "h"]])
@@ -170,46 +169,39 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 READ = (
     "agree v.jsonl --labels l.jsonl",
-    "agree v.jsonl --labels n.jsonl --judge groundedness --group group",
     "agree v.jsonl --labels n.jsonl --threshold none-X.json",
     "compare v.jsonl vX.jsonl",
-    "compare v.jsonl v.jsonl --labels n.jsonl --judge groundedness",
     "calibrate v.jsonl --labels n.jsonl --judge jX",
     "rate v.jsonl --labels n.jsonl --random --judge groundedness",
     "label n.jsonl v.jsonl --judge groundedness --n 10 --out X.html",
     "report vX.jsonl --cases n.jsonl --out X.html",
     "judges p.prompty",
-    "show groundedness --cases n.jsonl",
     "show groundedness --cases c.jsonl --case X",
     "probe --judge groundedness --model m --cases p.jsonl",
     "run n.jsonl --model m --judge groundedness --out vX.jsonl",
-    "run n.jsonl --model m --judge groundedness --out xX.jsonl --resume",
     "run n.jsonl --model m --judge groundedness --out X/o.jsonl",
     "run xX.jsonl --model m --judge groundedness --out o.jsonl",
     "batch write c.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch read vX.jsonl --cases n.jsonl --judge groundedness --model m --out oX.jsonl",
     "batch status X",
 )
-JUDGING = (
-    "run c.jsonl --model m --judge groundedness --out o.jsonl --full X",
-    "run c.jsonl --model m --judge groundedness --repeats 2 --out o.jsonl --full X",
-    "run n.jsonl --model m --judge groundedness --out o.jsonl --full none-X",
-    "probe --judge groundedness --model m --cases good.jsonl",
-)
-REPLIES: dict[str, str | Exception] = {
-    "a hostile reason": f"<S0>t</S0><S1>{HOSTILE}</S1>{sure(5)}",
-    "no verdict": HOSTILE,
-    "an error": ModelError("server", HOSTILE, HOSTILE),
+REASON = f"<S0>t</S0><S1>{HOSTILE}</S1>{sure(5)}"
+JUDGED: Mapping[str, Sequence[str | Exception]] = {
+    # what judges, and the replies that it gets
+    "run c.jsonl --model m --judge groundedness --out o.jsonl --full X": [
+        REASON,
+        HOSTILE,
+        ModelError("server", HOSTILE, HOSTILE),
+    ],
+    "run c.jsonl --model m --judge groundedness --repeats 2 --out o.jsonl --full X": [REASON],
+    "run n.jsonl --model m --judge groundedness --out o.jsonl --full none-X": [GOOD],
+    "probe --judge groundedness --model m --cases good.jsonl": [REASON, HOSTILE],
+    **{line: [GOOD] for line in READ},
 }
+LINES = [(line, reply) for line, replies in JUDGED.items() for reply in replies]
 
 
-LINES: dict[str, tuple[str, str | Exception]] = {line: (line, GOOD) for line in READ}
-for judging_line in JUDGING:
-    for reply_name, hostile_reply in REPLIES.items():
-        LINES[f"{judging_line}: {reply_name}"] = judging_line, hostile_reply
-
-
-@pytest.mark.parametrize(("line", "reply"), LINES.values(), ids=LINES)
+@pytest.mark.parametrize(("line", "reply"), LINES, ids=[line for line, _ in LINES])
 @pytest.mark.usefixtures("files")
 def test_no_content_of_a_file_or_reply_steers_the_terminal(
     command: Invoke, line: str, reply: str | Exception

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from batch_commands import BatchCommands
 from command_line import ROW, STRICT, FileOf, Invoke, verdicts_in
-from crossed import crossed
 from formatter import sure
 from standin_openai import StandIn, Text
 
@@ -24,14 +23,18 @@ FAIR = f"<S0>t</S0><S1>most of it</S1>{sure(4)}"
 G, S = "--judge groundedness", "--judge strict.md"
 
 
-@pytest.fixture(autouse=True)
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    """An endpoint that every model of a test is at, and a prompt of the user's own."""
-    (tmp_path / "strict.md").write_text(STRICT)
-    with StandIn() as server:
-        server.script = lambda body: Text(FAIR, model=body["model"])
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+@pytest.fixture(scope="module")
+def server() -> Iterator[StandIn]:
+    """An endpoint that every model is at."""
+    with StandIn(lambda body: Text(FAIR, model=body["model"])) as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def _prompt_and_endpoint(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prompt of the user's own, and the endpoint."""
+    (tmp_path / "strict.md").write_text(STRICT)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +43,6 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]
         pytest.param(G, {"groundedness": True}, id="the judge's own"),
         pytest.param(f"{G} --threshold 0.75", {"groundedness": True}, id="a score that is reached exactly"),
         pytest.param(f"{G} --threshold 0.8", {"groundedness": False}, id="higher"),
-        pytest.param(f"{G} --threshold 0", {"groundedness": True}, id="the lowest"),
-        pytest.param(f"{G} --threshold 1", {"groundedness": False}, id="the highest"),
         pytest.param(f"{G} {S} --threshold 0.8", {"groundedness": False, "strict": False}, id="two judges"),
         pytest.param(f"{G} --repeats 2 --threshold 0.8", {"groundedness": False}, id="repeats"),
         pytest.param(f"{G} --panel --model b --threshold 0.8", {"groundedness": False}, id="a panel"),
@@ -62,99 +63,93 @@ def test_a_threshold_is_that_of_each_judge(
     [
         pytest.param("temperature=0.5", {"temperature": 0.5}, id="in place of the file's"),
         pytest.param("max_tokens=77 seed=7", {"max_tokens": 77, "seed": 7}, id="two"),
-        pytest.param("reasoning_effort=low", {"reasoning_effort": "low"}, id="a text"),
         pytest.param('user="5"', {"user": "5"}, id="a text of a number, in quotes"),
         pytest.param("user=a=b", {"user": "a=b"}, id="a text with an equals sign"),
         pytest.param('thinking={"type":"off"}', {"thinking": {"type": "off"}}, id="an object"),
         pytest.param("store=false", {"store": False}, id="a boolean"),
         pytest.param("user=NaN", {"user": "NaN"}, id="a number that JSON does not have"),
-        pytest.param("user=", {"user": ""}, id="an empty text"),
     ],
 )
 def test_parameters_are_sent_with_each_request(
     command: Invoke, file_of: FileOf, server: StandIn, options: str, parameters: dict[str, Any]
 ) -> None:
-    bodies: list[dict[str, Any]] = []
-
-    def reply(body: dict[str, Any]) -> Text:
-        bodies.append(body)
-        return Text(FAIR, model=body["model"])
-
-    server.script = reply
+    n_before = len(server.bodies)
     judges = (*G.split(), *S.split())
     assignments: list[str] = []
     for option in options.split():
         assignments += ["-O", f"parameters.{option}"]
     result = command("run", file_of(ROW), "--model", "m", *judges, *assignments, "--out", "-")
     assert result.exit_code == 0, result.stderr
-    assert len(bodies) == 2
-    for body in bodies:
+    assert len(server.bodies) == n_before + 2
+    for body in server.bodies[n_before:]:
         assert {name: body[name] for name in parameters} == parameters
 
 
 @pytest.mark.parametrize(
-    ("options", "message", "name"),
-    crossed(
-        [
-            pytest.param(
-                "-O parameters.temperature", "-O parameters.temperature: expected NAME=VALUE", id="no value"
-            ),
-            pytest.param("-O =5", "-O =5: unknown option ''", id="no name"),
-            pytest.param(
-                "-O parameters.seed=1 -O parameters.seed=2",
-                "-O parameters.seed=2: parameters.seed is given",
-                id="twice",
-            ),
-            pytest.param(
-                "-O parameters.model=m", "-O parameters.model=m: the model is that of --model", id="model"
-            ),
-            pytest.param(
-                "-O parameters.messages=[]",
-                "and the messages are those of the prompt",
-                id="messages",
-            ),
-            pytest.param(
-                "-O parameters.2=x", "-O parameters must be a mapping with names", id="a number as a name"
-            ),
-            pytest.param(
-                "-O levels.[1]=poor",
-                "-O levels.[1]=poor: [1] is neither a name nor a number",
-                id="a list as a key",
-            ),
-            pytest.param('-O optional=[["query"]]', "no judge has that input", id="a list as a name"),
-            pytest.param(
-                "--repeats 2 -O parameters.temperature=0",
-                "-O parameters.temperature=0 with --repeats would repeat one reply",
-                id="votes that are all alike",
-            ),
-            pytest.param(
-                "--threshold 75", "Invalid value for '--threshold': Input should be less", id="a percentage"
-            ),
-            pytest.param(
-                "--threshold -0.1", "Invalid value for '--threshold': Input should be greater", id="below 0"
-            ),
-            pytest.param("--threshold nan", "threshold", id="not a number"),
-        ],
-        ["run", "estimate", "batch write"],
-    ),
+    ("options", "message"),
+    [
+        pytest.param(
+            "-O parameters.temperature", "-O parameters.temperature: expected NAME=VALUE", id="no value"
+        ),
+        pytest.param("-O =5", "-O =5: unknown option ''", id="no name"),
+        pytest.param(
+            "-O parameters.seed=1 -O parameters.seed=2",
+            "-O parameters.seed=2: parameters.seed is given",
+            id="twice",
+        ),
+        pytest.param(
+            "-O parameters.model=m", "-O parameters.model=m: the model is that of --model", id="model"
+        ),
+        pytest.param(
+            "-O parameters.messages=[]",
+            "and the messages are those of the prompt",
+            id="messages",
+        ),
+        pytest.param(
+            "-O parameters.2=x", "-O parameters must be a mapping with names", id="a number as a name"
+        ),
+        pytest.param(
+            "-O levels.[1]=poor",
+            "-O levels.[1]=poor: [1] is neither a name nor a number",
+            id="a list as a key",
+        ),
+        pytest.param('-O optional=[["query"]]', "no judge has that input", id="a list as a name"),
+        pytest.param(
+            "--repeats 2 -O parameters.temperature=0",
+            "-O parameters.temperature=0 with --repeats would repeat one reply",
+            id="votes that are all alike",
+        ),
+        pytest.param(
+            "--threshold 75", "Invalid value for '--threshold': Input should be less", id="a percentage"
+        ),
+        pytest.param(
+            "--threshold -0.1", "Invalid value for '--threshold': Input should be greater", id="below 0"
+        ),
+        pytest.param("--threshold nan", "threshold", id="not a number"),
+    ],
 )
 def test_what_cannot_be_meant_is_refused(
-    command: Invoke, file_of: FileOf, name: str, options: str, message: str
+    command: Invoke, file_of: FileOf, options: str, message: str
 ) -> None:
-    out = [] if name == "estimate" else ["--out", "out.jsonl"]
-    result = command(*name.split(), file_of(ROW), "--model", "m", *G.split(), *options.split(), *out)
+    result = command("estimate", file_of(ROW), "--model", "m", *G.split(), *options.split())
     assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize("name", ["run", "batch write"])
+def test_where_it_is_refused_nothing_is_written(command: Invoke, file_of: FileOf, name: str) -> None:
+    options = "-O parameters.model=m --out out.jsonl"
+    result = command(*name.split(), file_of(ROW), "--model", "m", *G.split(), *options.split())
+    assert (result.exit_code, "the model is that of --model" in result.stderr) == (2, True), result.stderr
     assert not Path("out.jsonl").exists()
 
 
-@pytest.mark.parametrize("name", ["run", "estimate", "batch write"])
 @pytest.mark.parametrize(
-    ("option", "parameter"),
+    ("name", "option", "parameter"),
     [
-        pytest.param("--temperature", "temperature=VALUE", id="temperature"),
-        pytest.param("--top-p", "top_p=VALUE", id="top-p"),
-        pytest.param("--top_p", "top_p=VALUE", id="top_p, as the API has it"),
-        pytest.param("--seed", "seed=VALUE", id="seed"),
+        ("run", "--temperature", "temperature=VALUE"),
+        ("run", "--top_p", "top_p=VALUE"),  # as the API has it
+        ("estimate", "--top-p", "top_p=VALUE"),
+        ("batch write", "--seed", "seed=VALUE"),
     ],
 )
 def test_a_parameter_that_is_taken_for_an_option_is_told_how_it_is_written(

@@ -67,15 +67,10 @@ G, M = "--judge groundedness", "--model m"
 S = "--judge strict.prompty"
 VERSION = load_rubric("groundedness").prompt.id.version
 PANEL = (*JUDGE, "--panel", *MODELS)
-OF_A_DEADLINE = (
-    "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more",
-    f"vote 3: groundedness@{VERSION}, well: error timeout: well: no verdict within the row's",
-)
 WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
     "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
     "all asked": (f"{G} {M} --repeats 5 -O stop=never", ["groundedness"], ["m"] * 5, True),
     "prompts": (f"{G} {S} --panel {M}", ["groundedness+strict"], ["m", "m"], True),
-    "models for each": (f"{G} {S} --panel {ALL}", ["groundedness", "strict"], ["good", "bad", "well"], True),
     "repeats of each": (f"{G} {S} --repeats 3 --model bad", ["groundedness", "strict"], ["bad"] * 2, False),
     "no votes, one judge named twice": (f"{G} {G} {M}", ["groundedness"], [], True),
 }
@@ -138,7 +133,6 @@ def refusing(body: dict[str, Any]) -> Answer:
 
 
 AROUND: dict[str, tuple[str, dict[str, Any], int, Sequence[str]]] = {
-    "the deadline is for all votes": ("--deadline 1", {"script": hanging}, 1, OF_A_DEADLINE),
     "a budget for all votes": (
         "--concurrency 1 --max-tokens 45",
         {"rows": [ROW] * 2},
@@ -154,6 +148,17 @@ AROUND: dict[str, tuple[str, dict[str, Any], int, Sequence[str]]] = {
         ["groundedness", "agreement", "calls/row", "3.00", "0.666"],
     ),
 }
+
+
+@pytest.mark.soak  # it waits for the deadline
+def test_the_deadline_is_for_all_votes(run_at_endpoint: RunAtEndpoint) -> None:
+    result, _ = run_at_endpoint(*PANEL, "--full", "row 1", "--deadline", "1", script=hanging)
+    assert result.exit_code == 1
+    assert (
+        "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more" in result.stderr
+    )
+    vote = f"vote 3: groundedness@{VERSION}, well: error timeout: well: no verdict within the row's"
+    assert vote in result.stderr
 
 
 @pytest.mark.parametrize(("options", "settings", "code", "texts"), AROUND.values(), ids=AROUND)
@@ -248,12 +253,6 @@ def test_titles_make_tool_results_unless_they_must_not(run_at_endpoint: RunAtEnd
     [
         pytest.param(G, "2", "", id="one call a row"),
         pytest.param(f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls per row\n", id="repeats"),
-        pytest.param(
-            f"{G} --repeats 5 -O stop=never",
-            "10",
-            "groundedness: 5 calls per row\n",
-            id="repeats that are all asked for",
-        ),
         pytest.param(
             f"{G} --panel {ALL}", "<= 6", "groundedness: 2 to 3 calls per row\n", id="a panel of models"
         ),
