@@ -73,7 +73,7 @@ def test_cases_without_a_score_are_bounds() -> None:
         scores_of_fair[case_id] = 1 - score if int(case_id) % 10 == 0 else score
     abstaining = verdicts_of(scores_of_abstaining)
     fair = verdicts_of(scores_of_fair)
-    without_unscored = compare(abstaining, fair, HALF)
+    without_unscored = compare(abstaining, fair, HALF, resamples=20)
     assert (without_unscored.n, without_unscored.n_labelled, without_unscored.n_second_only) == (60, 60, 40)
     assert without_unscored.values["accuracy"] == (1.0, 0.9)
     assert without_unscored.bounds["accuracy"] == pytest.approx((-0.1, 0.3))
@@ -84,9 +84,9 @@ def test_cases_without_a_score_are_bounds() -> None:
         first, second = without_unscored.as_run[name]
         if first is not None and second is not None and lowest is not None and highest is not None:
             assert min(lowest, highest) <= second - first <= max(lowest, highest)
-    assert compare(abstaining, fair).bounds["pass_rate"] == pytest.approx((-0.4, 0.0))
+    assert compare(abstaining, fair, resamples=20).bounds["pass_rate"] == pytest.approx((-0.4, 0.0))
     assert without_unscored.as_run["accuracy"] == (0.6, 0.9)  # "not applicable" passes
-    assert compare(fair, fair, HALF).bounds == {}
+    assert compare(fair, fair, HALF, resamples=20).bounds == {}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_cases_without_a_score_are_bounds() -> None:
 def test_mcnemar_takes_cases_as_independent(grouped: bool, p: float | None) -> None:  # noqa: FBT001
     worse = {case_id: 1 - score if int(case_id) < 10 else score for case_id, score in RIGHT.items()}
     groups = {case_id: case_id[0] for case_id in RIGHT} if grouped else {}
-    comparison = compare(verdicts_of(RIGHT), verdicts_of(worse), Labels(HALF.by_case, groups))
+    comparison = compare(verdicts_of(RIGHT), verdicts_of(worse), Labels(HALF.by_case, groups), resamples=20)
     assert (comparison.n_first_right, comparison.n_second_right) == (10, 0)
     assert comparison.p == p
 
@@ -135,10 +135,11 @@ def test_groups_widen_the_interval() -> None:
     labels = Labels({}, {case_id: str(int(case_id) // 5) for case_id in scores})
     before = verdicts_of(scores)
     after = verdicts_of({case_id: score**2 for case_id, score in scores.items()})
-    alone = compare(before, after).differences["mean_score"]
-    together = compare(before, after, labels).differences["mean_score"]
+    alone = compare(before, after, resamples=200).differences["mean_score"]
+    in_groups = compare(before, after, labels, resamples=200)
+    together = in_groups.differences["mean_score"]
     assert (together.low or 0) < (alone.low or 0) < 0
-    assert compare(before, after, labels).n_groups == 40
+    assert in_groups.n_groups == 40
 
 
 def test_case_with_changed_content_under_one_id_is_left_out() -> None:

@@ -39,8 +39,8 @@ def weighted_labels(labels: Labels, sample: LabelSample) -> Labels:
 def test_a_sample_of_all_rows_gives_the_figures_of_all_rows() -> None:
     verdicts, labels = population(200)
     weighted = weighted_labels(labels, draw(verdicts, 200))
-    (of_all,) = agree(verdicts, labels)
-    (of_sample,) = agree(verdicts, weighted)
+    (of_all,) = agree(verdicts, labels, resamples=2)
+    (of_sample,) = agree(verdicts, weighted, resamples=2)
     values_of_all = {name: figure.value for name, figure in of_all.figures.items()}
     assert {name: figure.value for name, figure in of_sample.figures.items()} == pytest.approx(values_of_all)
     assert of_sample.base_rate == pytest.approx(of_all.base_rate)
@@ -88,7 +88,7 @@ def test_labels_in_words_are_weighted_too() -> None:
     human_labels = {f"c{place}": "bad" if place % 8 == 0 else word for place, word in enumerate(words)}
     sample = draw(verdicts, 60)
     labels = Labels(human_labels, vocabulary=LabelVocabulary({"bad": 0.0, "good": 1.0}, 0.5))
-    (agreement,) = agree(verdicts, weighted_labels(labels, sample))
+    (agreement,) = agree(verdicts, weighted_labels(labels, sample), resamples=2)
     assert agreement.labels is not None
     weight_of_same = 0.0
     total = 0.0
@@ -111,7 +111,7 @@ def test_rows_of_a_drawn_group_are_resampled_together() -> None:
     verdicts, labels = population(600)
     groups = {case_id: f"g{int(case_id[1:]) // 6}" for case_id in labels.by_case}
     sample = draw(verdicts, 30, groups=groups)
-    (agreement,) = agree(verdicts, weighted_labels(labels, sample))
+    (agreement,) = agree(verdicts, weighted_labels(labels, sample), resamples=2)
     assert (agreement.n, agreement.n_groups) == (180, 30)
 
 

@@ -80,7 +80,7 @@ def test_the_new_threshold_is_where_people_agree_and_the_cost_of_the_old_one_is_
     old = verdicts_of(np.where(grounded, 0.65 + spread, 0.1 + spread))
     new = verdicts_of(np.where(grounded, 0.35 + spread, 0.05 + spread / 2))
     labels = Labels({f"{place:04}": int(label) for place, label in enumerate(grounded)})
-    change = measure_change(old, new, labels, resamples=200)
+    change = measure_change(old, new, labels, resamples=100)
     assert change.refit
     assert 0.15 < change.refit.threshold <= 0.35
     assert change.refit.interval.low is not None
@@ -135,15 +135,14 @@ def test_rows_that_flip_are_drawn_more_often_and_nothing_else_is_lost() -> None:
     new = old.copy()
     new[:20] = 0.1
     new[990:] = 0.9
-    sample = draw(verdicts_of(new), 100, against=verdicts_of(old), seed=3)
+    verdicts = verdicts_of(new)
+    sample = draw(verdicts, 100, against=verdicts_of(old), seed=3)
     drawn = {stratum.name: (stratum.rows, len(stratum.drawn)) for stratum in sample.strata}
     assert drawn[FAILED_NOW] == (20, 15)
     assert drawn[PASSED_NOW] == (10, 10)
     assert sum(rows for rows, _ in drawn.values()) == 1000
     assert sum(n for _, n in drawn.values()) == 100
-    assert draw(verdicts_of(new), 100, against=verdicts_of(new), seed=3) == draw(
-        verdicts_of(new), 100, seed=3
-    )
+    assert draw(verdicts, 100, against=verdicts, seed=3) == draw(verdicts, 100, seed=3)
 
 
 DRAWS = 2000

@@ -63,7 +63,7 @@ def test_each_stratum_counts_by_its_size_with_half_a_row_of_each_kind_added() ->
 
 
 def test_where_all_rows_are_labelled_the_rate_is_exact() -> None:
-    verdicts = make_verdicts()
+    verdicts = VERDICTS
     sample = draw(verdicts, 400)
     true_rate = rate(verdicts, label_drawn(sample), sample).rate
     assert (true_rate.value, true_rate.low, true_rate.high) == pytest.approx((0.7, 0.7, 0.7))
@@ -71,7 +71,7 @@ def test_where_all_rows_are_labelled_the_rate_is_exact() -> None:
 
 @pytest.mark.soak
 def test_the_interval_holds_the_rate_where_the_judges_own_does_not() -> None:
-    verdicts = make_verdicts()
+    verdicts = VERDICTS
     n_holding = 0
     n_holding_of_judge = 0
     total_worth = 0
@@ -117,7 +117,7 @@ def test_rows_of_which_people_cannot_tell_are_a_share_and_bounds() -> None:
 
 def test_share_of_rows_that_people_cannot_tell_does_not_depend_on_the_order_of_hashes() -> None:
     shares: set[float] = set()
-    for prefix in "abcdefghijkl":
+    for prefix in "abcdef":
         # The names of the cases change the order of a set of them, and nothing else.
         renamed = [
             verdict.model_copy(update={"case_id": f"{prefix}{verdict.case_id}"}) for verdict in VERDICTS
@@ -130,7 +130,7 @@ def test_share_of_rows_that_people_cannot_tell_does_not_depend_on_the_order_of_h
 
 
 def test_a_stratum_of_which_people_can_tell_nothing_is_as_likely_grounded_as_not() -> None:
-    verdicts = [*make_verdicts()[:380], *(verdict(f"c{place}", None) for place in range(380, 400))]
+    verdicts = [*VERDICTS[:380], *(verdict(f"c{place}", None) for place in range(380, 400))]
     sample = draw(verdicts, 100)
     (not_applicable,) = [stratum for stratum in sample.strata if stratum.name == "not applicable"]
     unsure = dict.fromkeys(not_applicable.ids)
@@ -145,14 +145,14 @@ def test_a_stratum_of_which_people_can_tell_nothing_is_as_likely_grounded_as_not
 )
 def test_a_weight_that_is_none_is_refused(lam: float) -> None:
     with pytest.raises(LabelError, match=r"`lam` must be between 0 and 1"):
-        rate(make_verdicts(), Labels({f"c{place}": 1 for place in range(20)}), lam=lam)
+        rate(VERDICTS, Labels({f"c{place}": 1 for place in range(20)}), lam=lam)
 
 
 def test_labels_of_random_rows_cannot_be_grouped() -> None:
     ids = [f"c{place}" for place in range(20)]
     people = Labels(dict.fromkeys(ids, 1), dict.fromkeys(ids, "g"))
     with pytest.raises(LabelError, match="draw groups with `label --group`"):
-        rate(make_verdicts(), people)
+        rate(VERDICTS, people)
 
 
 @pytest.mark.soak
@@ -195,7 +195,7 @@ def test_groups_of_equal_rows_count_as_one_row_each() -> None:
 
 
 def test_groups_are_estimated_as_a_whole() -> None:
-    verdicts = make_verdicts()
+    verdicts = VERDICTS
     groups = {case_id: str(place % 100) for place, case_id in enumerate(TRUTH)}
     sample = draw(verdicts, 50, groups=groups)
     true_rate = rate(verdicts, label_drawn(sample), sample)
@@ -212,7 +212,7 @@ def test_groups_are_estimated_as_a_whole() -> None:
     ],
 )
 def test_labels_of_random_rows_correct_the_mean_of_the_scores(lam: float) -> None:
-    verdicts = make_verdicts()
+    verdicts = VERDICTS
     scores = {verdict.case_id or "": verdict.score or 0.0 for verdict in verdicts}
     labelled_ids = of_random_rows().by_case
     true_rate = rate(verdicts, of_random_rows(), lam=lam).rate
@@ -227,17 +227,17 @@ def test_labels_of_random_rows_correct_the_mean_of_the_scores(lam: float) -> Non
 
 
 def test_by_default_the_scores_count_as_much_as_narrows_the_interval_most() -> None:
-    verdicts, people = make_verdicts(), of_random_rows()
+    verdicts, people = VERDICTS, of_random_rows()
 
     def width(lam: float | None = None) -> float:
         true_rate = rate(verdicts, people, lam=lam).rate
         return (true_rate.high or 0) - (true_rate.low or 0)
 
-    assert width() <= min(width(place / 20) for place in range(21)) * 1.01
+    assert width() <= min(width(place / 5) for place in range(6)) * 1.01
 
 
 def test_the_interval_of_random_rows_is_wilsons_at_the_number_of_rows_that_vary_as_much() -> None:
-    true_rate = rate(make_verdicts(), of_random_rows()).rate
+    true_rate = rate(VERDICTS, of_random_rows()).rate
     low, high, value = true_rate.low or 0, true_rate.high or 0, true_rate.value or 0
     assert value - low > high - value > 0  # towards one half, as Wilson's is
     assert 0.7 < (high - low) / (2 * Z * sqrt(value * (1 - value) / 80)) < 1.05
@@ -251,7 +251,7 @@ def test_random_rows_without_any_disagreement_have_an_interval_too() -> None:
 
 
 def test_other_judges_and_versions_add_their_own_rates() -> None:
-    verdicts = [*make_verdicts(), *(verdict(case_id, 0.1, judge="two") for case_id in TRUTH)]
+    verdicts = [*VERDICTS, *(verdict(case_id, 0.1, judge="two") for case_id in TRUTH)]
     sample = draw(verdicts, 60, judge="one")
     true_rate = rate(verdicts, label_drawn(sample), sample)
     first, second = true_rate.own
@@ -266,7 +266,7 @@ def rows(annotator: str, labels: Iterable[int | None], ids: Iterable[str]) -> li
 
 
 def test_two_people_are_compared_on_the_rows_that_both_labelled() -> None:
-    verdicts = make_verdicts()
+    verdicts = VERDICTS
     sample = draw(verdicts, 400)  # all weights are equal
     ids = sample.ids[:20]
     of_ann = [int(TRUTH[case_id]) for case_id in sample.ids]
@@ -313,14 +313,14 @@ def test_what_would_make_the_rate_wrong_is_refused(change: dict[str, Any], code:
 
 
 def test_grades_count_by_the_lowest_that_means_grounded() -> None:
-    verdicts, people = make_verdicts(), of_random_rows()
+    verdicts, people = VERDICTS, of_random_rows()
     grades = Labels({case_id: 4 if label else 3 for case_id, label in people.by_case.items()})
     assert rate(verdicts, grades, label_threshold=4).rate == rate(verdicts, people).rate
 
 
 def test_labels_of_rows_that_were_not_judged_are_refused() -> None:
     with pytest.raises(LabelError, match="the labelled row 'zzz' has no verdict"):
-        rate(make_verdicts(), Labels({"zzz": 1, "c1": 1}))
+        rate(VERDICTS, Labels({"zzz": 1, "c1": 1}))
 
 
 def test_a_label_that_means_not_applicable_counts_as_grounded() -> None:

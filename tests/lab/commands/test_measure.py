@@ -6,11 +6,9 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import Invoke, words
-from crossed import crossed
 from make_verdicts import PROMPT, error, labelled, verdict
 from verdict_files import (
     some_labelled,
@@ -21,7 +19,7 @@ from verdict_files import (
     write_verdicts,
 )
 
-from groundjudge import Verdict, load, run
+from groundjudge import Verdict, load
 from groundjudge.lab.commands.figures import with_interval
 from groundjudge.lab.figures import Figure
 
@@ -273,11 +271,6 @@ NOTES: dict[str, tuple[Callable[[int], Mapping[str, object]], str, list[str]]] =
         ["5 labelled rows share"],
     ),
     "some rows without a group": (three_of_four_claims, f"{AGREE} --group claim", [UNGROUPED]),
-    "a comparison with some rows without a group": (
-        three_of_four_claims,
-        f"{LABELLED} --group claim",
-        [UNGROUPED],
-    ),
     "few groups": (
         lambda place: {"claim": place // 4},
         f"{AGREE} --group claim",
@@ -300,25 +293,21 @@ def test_notes_on_figures_that_mislead(
     assert "indistinguishable" not in result.stdout
 
 
+ALL_IDS = {place: f"row {place + 1}" for place in range(40)}
+
+
 @pytest.mark.parametrize(
     ("arguments", "n_without_id", "ids"),
-    crossed(
-        [
-            AGREE,
-            CALIBRATE,
-            "compare v.jsonl w.jsonl --labels l.jsonl",
-            "calibrate v.jsonl --labels l.jsonl --cascade w.jsonl --accuracy 0.8",
-            "rate v.jsonl --labels l.jsonl --random",
-            "report v.jsonl --labels l.jsonl -o r.html",
-        ],
-        [
-            pytest.param(40, dict[int, str](), id="no ids"),
-            pytest.param(39, {0: "row 1"}, id="an id in the first row only"),
-            pytest.param(
-                0, {place: f"row {place + 1}" for place in range(40)}, id="ids like those of rows without one"
-            ),
-        ],
-    ),
+    [
+        pytest.param(AGREE, 40, {}, id="no ids"),
+        pytest.param(AGREE, 39, {0: "row 1"}, id="an id in the first row only"),
+        pytest.param(AGREE, 0, ALL_IDS, id="ids like those of rows without one"),
+        pytest.param(CALIBRATE, 40, {}, id="calibrate"),
+        pytest.param("compare v.jsonl w.jsonl --labels l.jsonl", 40, {}, id="compare"),
+        pytest.param(f"{CALIBRATE} --cascade w.jsonl --accuracy 0.8", 40, {}, id="a cascade"),
+        pytest.param("rate v.jsonl --labels l.jsonl --random", 40, {}, id="rate"),
+        pytest.param("report v.jsonl --labels l.jsonl -o r.html", 40, {}, id="report"),
+    ],
 )
 def test_labels_that_are_matched_by_their_place_get_a_note(
     command: Invoke, arguments: str, n_without_id: int, ids: Mapping[int, str]
@@ -341,32 +330,35 @@ def test_labels_that_are_matched_by_their_place_get_a_note(
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "labels", "is_noted"),
     [
-        "agree v.jsonl --labels {}",
-        "compare v.jsonl w.jsonl --labels {}",
-        "calibrate v.jsonl --labels {} --cascade w.jsonl --accuracy 0.3",
-        "rate v.jsonl --labels {} --random",
+        ("agree v.jsonl", "same.jsonl", False),
+        ("agree v.jsonl", "labels.jsonl", False),
+        ("agree v.jsonl", "other.jsonl", True),
+        ("compare v.jsonl w.jsonl", "other.jsonl", True),
+        ("calibrate v.jsonl --cascade w.jsonl --accuracy 0.3", "other.jsonl", True),
+        ("rate v.jsonl --random", "other.jsonl", True),
     ],
 )
-def test_labels_of_other_texts_get_a_note(command: Invoke, arguments: str) -> None:
-    judge = load("groundedness", model="offline")
-    rows: list[dict[str, Any]] = []
-    for number in range(40):
-        context = [f"Shop {number} opens at 9 on weekdays."]
-        response = context[0] if number % 2 else f"Shop {number} is closed."
-        rows.append({"id": str(number), "query": "When?", "context": context, "response": response})
+def test_labels_of_other_texts_get_a_note(
+    command: Invoke, arguments: str, labels: str, *, is_noted: bool
+) -> None:
+    key = load("groundedness", model="offline").key
+    verdicts: list[Verdict] = []
+    rows: list[dict[str, object]] = []
+    for place in range(40):
+        case = {"id": str(place), "query": "When?", "context": ["At 9."], "response": f"At {place}."}
+        verdicts.append(verdict(str(place), float(place % 2), judge="groundedness", key=key(case)))
+        rows.append({**case, "label": place % 2})
     for name in ("v.jsonl", "w.jsonl"):
-        write_verdicts(name, run(judge, rows, ordered=True))
-    with_labels = [{**row, "label": place % 2} for place, row in enumerate(rows)]
-    write_rows("same.jsonl", with_labels)
-    write_rows("labels.jsonl", [{"id": row["id"], "label": row["label"]} for row in with_labels])
-    write_rows("other.jsonl", [{**row, "response": "We do not know."} for row in with_labels])
-    for name, is_noted in (("same.jsonl", False), ("labels.jsonl", False), ("other.jsonl", True)):
-        result = command(*arguments.format(name).split())
-        assert result.exit_code == 0, result.stderr
-        note = "note: 40 of 40 labelled rows differ from what was judged under their ids"
-        assert (note in result.stdout) is is_noted, name
+        write_verdicts(name, verdicts)
+    write_rows("same.jsonl", rows)
+    write_rows("labels.jsonl", [{"id": row["id"], "label": row["label"]} for row in rows])
+    write_rows("other.jsonl", [{**row, "response": "We do not know."} for row in rows])
+    result = command(*arguments.split(), "--labels", labels)
+    assert result.exit_code == 0, result.stderr
+    note = "note: 40 of 40 labelled rows differ from what was judged under their ids"
+    assert (note in result.stdout) is is_noted
 
 
 def test_abstentions_and_errors_do_not_leave_figures_at_one(command: Invoke) -> None:
@@ -424,9 +416,7 @@ def test_intervals_are_rounded_outwards(figure: Figure, text: str) -> None:
 
 
 def test_tables_fit_the_usual_terminal(command: Invoke) -> None:
-    write_verdicts("v.jsonl", some_verdicts(80))
-    write_verdicts("w.jsonl", [verdict(str(place), (place * 37 % 100) / 100) for place in range(80)])
-    write_rows("l.jsonl", some_labels(80))
+    write_verdicts("w.jsonl", NOISE)
     for arguments in (("agree", "v.jsonl"), ("calibrate", "w.jsonl"), ("compare", "v.jsonl", "w.jsonl")):
         output = command(*arguments, "--labels", "l.jsonl", columns=80).stdout
         sentences = ("On", "In", "flips", "shift", "keeping")

@@ -71,9 +71,10 @@ def test_each_right_case_of_the_library_has_its_query_in_another_language(name: 
 
 @pytest.mark.parametrize("name", names())
 def test_numbers_of_the_response_stay(name: str) -> None:
-    for labelled in built_in_cases(load_rubric(name)):
+    rubric = load_rubric(name)
+    for labelled in built_in_cases(rubric):
         numbers_before = sorted(re.findall(r"\d+", labelled.case.response_text))
-        for edit, apply in suitable_edits(EDITS, load_rubric(name)).items():
+        for edit, apply in suitable_edits(EDITS, rubric).items():
             edited_case = apply(labelled.case)
             if edited_case is not None:
                 assert sorted(re.findall(r"\d+", edited_case.response_text)) == numbers_before, edit
