@@ -26,7 +26,6 @@ DATA = {
     "run to a table": (("run", "c.jsonl", *JUDGED, "--out", "FILE"), "out.parquet"),
     "card": ((*PROBE, "--card", "FILE"), "card.json"),
     "requests": (("batch", "write", "c.jsonl", *JUDGED[:2], "--model", "m", "--out", "FILE"), "r.jsonl"),
-    "thresholds": (("calibrate", "v.jsonl", "--labels", "c.jsonl", "--out", "FILE"), "t.json"),
     "sample": (LABEL, "page.sample.json"),
 }
 

@@ -141,10 +141,9 @@ def test_a_limit_is_kept_to_and_a_run_without_it_continues_the_one_with_it(comma
 
 
 WRITING: dict[str, Sequence[str]] = {
-    # what writes a file, and the option that names the file
+    # what writes a file, and the option that names the file; of calibrate, see tests/lab/commands
     "run": ("run", "c.jsonl", *RUN, "-o"),
     "report": ("report", "v.jsonl", "-o"),
-    "calibrate": ("calibrate", "v.jsonl", "--labels", "c.jsonl", "-o"),
     "probe": ("probe", *RUN, "--cases", "p.jsonl", "-o"),
     "card": ("probe", *RUN, "--cases", "p.jsonl", "--card"),
     "batch": ("batch", "write", "c.jsonl", "--judge", "groundedness", "--model", "m", "-o"),

@@ -171,7 +171,7 @@ READ = (
     "agree v.jsonl --labels l.jsonl",
     "agree v.jsonl --labels n.jsonl --threshold none-X.json",
     "compare v.jsonl vX.jsonl",
-    "calibrate v.jsonl --labels n.jsonl --judge jX",
+    "calibrate v.jsonl --labels l.jsonl --judge X",
     "rate v.jsonl --labels n.jsonl --random --judge groundedness",
     "label n.jsonl v.jsonl --judge groundedness --n 10 --out X.html",
     "report vX.jsonl --cases n.jsonl --out X.html",

@@ -104,8 +104,6 @@ REFUSED: Mapping[str, tuple[Sequence[str], str]] = {
     "no accuracy": (FILES, "--cascade: add --accuracy, the required share of right verdicts"),
     "an accuracy of 1": ((*FILES, "--accuracy", "1"), "--accuracy must be between 0 and 1, not 1"),
     "a figure to maximise": ((*WANTED, "--by", "f1"), "--by cannot be combined with --cascade"),
-    "a precision": ((*WANTED, "--at-least", "0.9"), "--at-least cannot be combined with --cascade"),
-    "folds": ((*WANTED, "--folds", "5"), "--folds cannot be combined with --cascade"),
     "a file of thresholds": ((*WANTED, "--out", "t.json"), "--out cannot be combined with --cascade"),
     "an accuracy without a cascade": (
         ("calibrate", "cheap.jsonl", "--labels", "l.jsonl", "--accuracy", "0.9"),

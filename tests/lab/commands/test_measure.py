@@ -116,12 +116,6 @@ BINARY = [verdict(str(place), float(place % 3 > 0)) for place in range(40)]
             " - undefined",
             id="a judge with one outcome",
         ),
-        pytest.param(
-            THREE,
-            f"{COMPARE} --judge a --judge b",
-            "passed with both or with neither: 1.000",
-            id="the same outcomes",
-        ),
     ],
 )
 def test_what_is_shown(command: Invoke, verdicts: list[Verdict], arguments: str, text: str) -> None:
@@ -200,7 +194,11 @@ def test_calibrate_prints_the_line_to_use_and_agree_takes_its_file(command: Invo
     write_rows("l.jsonl", some_labels(80))
     result = command("calibrate", "v.jsonl", "--labels", "l.jsonl", "--out", "t.json")
     assert result.exit_code == 0
-    threshold = json.loads(Path("t.json").read_text())[0]["threshold"]
+    written = Path("t.json").read_bytes()
+    threshold = json.loads(written)[0]["threshold"]
+    again = command("calibrate", "v.jsonl", "--labels", "l.jsonl", "--out", "t.json")
+    assert (again.exit_code, Path("t.json").read_bytes()) == (2, written)
+    assert Path("t.json").stat().st_mode & 0o077 == 0  # for its owner alone
     assert f'load("one", model=..., threshold={threshold:g})' in result.stdout
     assert "fitted on 40 rows, tested on the other half, 40 rows" in result.stdout
     agreement = command("agree", "v.jsonl", "--labels", "l.jsonl", "--threshold", "t.json")
@@ -215,6 +213,11 @@ def test_calibrate_prints_the_line_to_use_and_agree_takes_its_file(command: Invo
     write_rows("l.jsonl", [{**row, "id": f"{row['id']}+"} for row in some_labels(80)])
     fresh = command("agree", "v.jsonl", "--labels", "l.jsonl", "--threshold", "t.json")
     assert "note:" not in fresh.stdout
+
+
+def test_thresholds_that_cannot_be_written_name_the_file(command: Invoke) -> None:
+    result = command(*CALIBRATE.split(), "-o", "/dev/full")
+    assert (result.exit_code, result.stderr.count("/dev/full: No space left on device")) == (2, 1)
 
 
 def test_compare_tells_what_is_clear_and_where_both_come_from(command: Invoke) -> None:
@@ -252,13 +255,7 @@ NOTES: dict[str, tuple[Callable[[int], Mapping[str, object]], str, list[str]]] =
     # what is changed in the rows of labels, a command, and the notes that it prints
     "nothing was retrieved": (lambda _: {"context": ""}, LABELLED, []),
     "labels the other way round": (other_way_round, AGREE, [REVERSED]),
-    "a threshold for labels the other way round": (
-        other_way_round,
-        f"{CALIBRATE} --folds 2",
-        [REVERSED, "only 40 independent"],
-    ),
     "rows that share a context": (passage, AGREE, [SHARED]),
-    "a comparison of rows that share a context": (passage, LABELLED, [SHARED]),
     "groups of rows that share a context": (
         lambda place: {"context": f"passage {place // 2}"},
         f"{AGREE} --group context",
@@ -271,11 +268,6 @@ NOTES: dict[str, tuple[Callable[[int], Mapping[str, object]], str, list[str]]] =
         ["5 labelled rows share"],
     ),
     "some rows without a group": (three_of_four_claims, f"{AGREE} --group claim", [UNGROUPED]),
-    "few groups": (
-        lambda place: {"claim": place // 4},
-        f"{AGREE} --group claim",
-        ["only 10 independent rows or groups"],
-    ),
 }
 
 
@@ -302,20 +294,13 @@ ALL_IDS = {place: f"row {place + 1}" for place in range(40)}
         pytest.param(AGREE, 40, {}, id="no ids"),
         pytest.param(AGREE, 39, {0: "row 1"}, id="an id in the first row only"),
         pytest.param(AGREE, 0, ALL_IDS, id="ids like those of rows without one"),
-        pytest.param(CALIBRATE, 40, {}, id="calibrate"),
-        pytest.param("compare v.jsonl w.jsonl --labels l.jsonl", 40, {}, id="compare"),
-        pytest.param(f"{CALIBRATE} --cascade w.jsonl --accuracy 0.8", 40, {}, id="a cascade"),
-        pytest.param("rate v.jsonl --labels l.jsonl --random", 40, {}, id="rate"),
         pytest.param("report v.jsonl --labels l.jsonl -o r.html", 40, {}, id="report"),
     ],
 )
 def test_labels_that_are_matched_by_their_place_get_a_note(
     command: Invoke, arguments: str, n_without_id: int, ids: Mapping[int, str]
 ) -> None:
-    for name, model in (("v.jsonl", "large"), ("w.jsonl", "small")):
-        write_verdicts(
-            name, [verdict(f"row {place + 1}", float(place % 2), model=model) for place in range(40)]
-        )
+    write_verdicts("v.jsonl", [verdict(f"row {place + 1}", float(place % 2)) for place in range(40)])
     rows = [{"label": place % 2} for place in range(40)]
     write_rows(
         "l.jsonl", [row | ({"id": ids[place]} if place in ids else {}) for place, row in enumerate(rows)]
@@ -430,7 +415,7 @@ def test_tables_fit_the_usual_terminal(command: Invoke) -> None:
 def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command: Invoke) -> None:
     write_verdicts("new.jsonl", some_verdicts(prompt=CHANGED, model="another", library="9.9"))
     assert command(*CALIBRATE.split(), "--out", "t.json").exit_code == 0
-    for line in ("agree new.jsonl", "compare v.jsonl new.jsonl", "report new.jsonl"):
+    for line in ("agree new.jsonl", "report new.jsonl"):
         output = command(*line.split(), "--labels", "l.jsonl", "--threshold", "t.json").stdout
         assert "was fitted on verdicts from one@1.0.0|sha:aaaaaaaaaaaa|model:m|" in output
         assert "these are from one@1.1.0|sha:bbbbbbbbbbbb|model:another|groundjudge:9.9" in output
@@ -460,16 +445,11 @@ MESSAGES = {
     f"{AGREE} --threshold 1.5": "--threshold must be a score, 0..1, not 1.5",
     f"{AGREE} --threshold l.jsonl": "not a file of thresholds",
     f"{CALIBRATE} --judge two": "v.jsonl has no verdict by the judge 'two': choose --judge from one",
-    "calibrate v.jsonl --labels few.jsonl": "2 or more independent rows labelled grounded, not 1",
     f"{CALIBRATE} --by precision": "groundjudge: precision needs --at-least, a number from 0 to 1\n",
-    f"{CALIBRATE} --by f1 --at-least 0.9": "groundjudge: --at-least applies to precision only: omit it\n",
     "compare v.jsonl two.jsonl --judge one": "two.jsonl has no verdict by the judge 'one'",
-    "compare v.jsonl two.jsonl --judge two --judge one": "v.jsonl has no verdict by the judge 'two'",
     "compare two.jsonl both.jsonl": "no judge in common: give --judge twice, once for each file",
     "compare v.jsonl elsewhere.jsonl": "no case has a score in both v.jsonl and elsewhere.jsonl",
     f"{COMPARE} --judge one --judge one --judge one": "--judge is given more than twice",
-    "report v.jsonl --labels other.jsonl --label x": "no row has a 'x'",
-    "report v.jsonl -o nowhere/r.html": "--out nowhere/r.html: the folder nowhere does not exist",
 }
 
 
@@ -478,7 +458,6 @@ def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments:
     write_verdicts("two.jsonl", some_verdicts(judge="two"))
     write_verdicts("both.jsonl", [*some_verdicts(), *some_verdicts(judge="three")])
     write_verdicts("elsewhere.jsonl", [verdict("x", 1.0)])
-    write_rows("few.jsonl", some_labels(3))
     write_rows("no_ids.jsonl", [{"row": 0, "label": 1}])
     write_rows("other.jsonl", [{"id": "elsewhere", "label": 1}])
     result = command(*arguments.split())
@@ -516,7 +495,7 @@ def test_a_label_that_only_another_judge_gave_is_known(command: Invoke) -> None:
 def test_a_threshold_for_a_precision_is_fitted_on_one_half_and_tested_on_the_other_with_a_bound(
     command: Invoke,
 ) -> None:
-    scores = [place % 100 / 100 for place in range(200)]
+    scores = [place / 100 for place in range(100)]
     write_verdicts("v.jsonl", (verdict(str(place), score) for place, score in enumerate(scores)))
     write_rows("l.jsonl", ({"id": place, "label": int(score >= 0.4)} for place, score in enumerate(scores)))
     fit = (*CALIBRATE.split(), "--by", "precision", "--at-least", "0.95")

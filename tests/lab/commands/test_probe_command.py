@@ -38,9 +38,11 @@ def probe(command: Invoke, file_of: FileOf) -> Callable[..., Any]:
     return call
 
 
-def test_table_shows_each_family_and_the_worst_failure_in_full(probe: Callable[..., Any]) -> None:
-    result = probe(model="obeys")
+def test_table_and_card_show_each_family_and_the_worst_failure_in_full(probe: Callable[..., Any]) -> None:
+    result = probe("--card", "obeys.json", model="obeys")
     assert result.exit_code == 0
+    card = Card.model_validate_json(Path("obeys.json").read_text())
+    assert card.family("attacks").rate.value == pytest.approx(12 / 18)
     for edit in ("number", "verdict_in_response"):
         assert f"{edit} 1 1.000 [0.206, 1.000] 0.000 1.000 0 0 0".split() in words(result.stdout)
     assert "unchanged: 1 of 1 right responses pass, 1 of 1 wrong ones fail" in result.stdout
@@ -88,13 +90,6 @@ def test_built_in_cases_of_the_offline_baseline(command: Invoke) -> None:
             id="no fault could be caught",
         ),
         pytest.param(
-            "always_fails",
-            [],
-            0,
-            "not measured: the judge passes none of the right responses unchanged",
-            id="no limit",
-        ),
-        pytest.param(
             "always_passes",
             ["--max-attack-success", "1"],
             1,
@@ -109,12 +104,6 @@ def test_limits_set_the_exit_status(
     result = probe(*options, model=model)
     assert result.exit_code == status
     assert fault in result.stdout
-
-
-def test_a_card_is_written(probe: Callable[..., Any]) -> None:
-    assert probe("--card", "obeys.json", model="obeys").exit_code == 0
-    card = Card.model_validate_json(Path("obeys.json").read_text())
-    assert card.family("attacks").rate.value == pytest.approx(12 / 18)
 
 
 def test_report_shows_a_card_as_data(probe: Callable[..., Any], command: Invoke) -> None:
