@@ -51,7 +51,6 @@ ACCEPTED: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
         {"groundedness": "ok", "mine": "ok"},
     ),
     "two": (NEITHER, f"{M} -O may_be_empty=topic,question", {"mine": "ok"}),
-    "repeats": (NO_QUERY, f"{G} --repeats 2 -O may_be_empty=query", {"groundedness": "ok"}),
     "a panel of prompts, each of its own inputs": (
         NEITHER,
         f"{G} {M} --panel -O may_be_empty=query,topic",

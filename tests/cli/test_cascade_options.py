@@ -69,16 +69,11 @@ def test_full_verdict_says_who_decided_and_shows_both_votes(
 
 ASKED: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     # the options, and the models that are asked about a row of which the cheap one is not sure
-    "three steps": (
-        ("--cascade", "cheap", "--cascade", "middle", "-O", "until=0.1,0.9"),
-        ["cheap", "middle"],
-    ),
     "bounds of each step": (
         ("--cascade", "cheap", "--cascade", "middle", "-O", "until=[[0.1,0.9],[null,0.9]]"),
         ["cheap", "middle"],
     ),
     "no high bound": (("--cascade", "cheap", "-O", "until=0.1, none"), ["cheap", "strong"]),
-    "a bound that it reaches": (("--cascade", "cheap", "-O", "until=none,0.75"), ["cheap"]),
     "by probability": (("--cascade", "cheap", "-O", "until=0.1,0.9", "-O", "by=probability"), ["cheap"]),
 }
 

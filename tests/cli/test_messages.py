@@ -153,10 +153,7 @@ WRONG: Mapping[str, Mapping[str, str]] = {
     },
     "probe": {
         "": "no judge given: add --judge NAME",
-        "--judge groundedness": "no model given: add --model",
-        "--judge groundedness --model offline --resume": "--resume needs --out PATH",
         "--judge groundedness --model offline --without x": "there is no edit 'x'",
-        "--judge groundedness --model offline --card no/card.json": "the folder no does not exist",
         "--judge groundedness --model offline --card x --out x": "--card x is the file --out",
         "--judge groundedness --format csv --fields query=q": "--format, --fields: add --cases FILE",
     },

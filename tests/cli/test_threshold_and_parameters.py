@@ -43,7 +43,6 @@ def _prompt_and_endpoint(server: StandIn, tmp_path: Path, monkeypatch: pytest.Mo
         pytest.param(G, {"groundedness": True}, id="the judge's own"),
         pytest.param(f"{G} --threshold 0.75", {"groundedness": True}, id="a score that is reached exactly"),
         pytest.param(f"{G} --threshold 0.8", {"groundedness": False}, id="higher"),
-        pytest.param(f"{G} {S} --threshold 0.8", {"groundedness": False, "strict": False}, id="two judges"),
         pytest.param(f"{G} --repeats 2 --threshold 0.8", {"groundedness": False}, id="repeats"),
         pytest.param(f"{G} --panel --model b --threshold 0.8", {"groundedness": False}, id="a panel"),
         pytest.param(

@@ -71,7 +71,6 @@ WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
     "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
     "all asked": (f"{G} {M} --repeats 5 -O stop=never", ["groundedness"], ["m"] * 5, True),
     "prompts": (f"{G} {S} --panel {M}", ["groundedness+strict"], ["m", "m"], True),
-    "repeats of each": (f"{G} {S} --repeats 3 --model bad", ["groundedness", "strict"], ["bad"] * 2, False),
     "no votes, one judge named twice": (f"{G} {G} {M}", ["groundedness"], [], True),
 }
 
@@ -212,28 +211,20 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
 
 
 @pytest.mark.parametrize(
-    ("options", "first_answer", "formats"),
+    ("options", "formats"),
     [
-        pytest.param("", PROSE, [None, "json_schema"], id="after an unreadable reply"),
-        pytest.param("-O structured=never", PROSE, [None, None], id="never"),
+        pytest.param("-O structured=never", [None, None], id="never"),
         pytest.param(
             "-O structured=always --repeats 2",
-            PROSE,
             ["json_schema", "json_object", "json_schema"],
             id="always, and any JSON after an unreadable reply",
-        ),
-        pytest.param(
-            "-O structured=always --repeats 2",
-            Status(400, "'response_format' of type 'json_schema' is not supported"),
-            ["json_schema", "json_object", "json_object"],
-            id="always, until the endpoint has refused it",
         ),
     ],
 )
 def test_structured_says_when_the_schema_is_asked_for(
-    run_at_endpoint: RunAtEndpoint, options: str, first_answer: Answer, formats: list[str | None]
+    run_at_endpoint: RunAtEndpoint, options: str, formats: list[str | None]
 ) -> None:
-    script = [first_answer, '{"reasoning": "why", "score": 1}']
+    script = [PROSE, '{"reasoning": "why", "score": 1}']
     result, server = run_at_endpoint(
         "--judge", "confidence_grounding", *M.split(), *options.split(), script=script
     )
@@ -253,9 +244,6 @@ def test_titles_make_tool_results_unless_they_must_not(run_at_endpoint: RunAtEnd
     [
         pytest.param(G, "2", "", id="one call a row"),
         pytest.param(f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls per row\n", id="repeats"),
-        pytest.param(
-            f"{G} --panel {ALL}", "<= 6", "groundedness: 2 to 3 calls per row\n", id="a panel of models"
-        ),
         pytest.param(
             f"{G} {S} --panel", "4", "groundedness+strict: 2 calls per row\n", id="a panel of prompts"
         ),
