@@ -108,13 +108,12 @@ def test_of_stdin_all_judges_are_asked(invoke: Invoke) -> None:
     assert [line[0] for line in words(result.stderr)][1:6] == names()
 
 
-# Each process takes a second: each way to close and each kind of command once.
+# Each process takes a second.
 @pytest.mark.soak
 @pytest.mark.parametrize(
     ("line", "closed"),
     [
         ("run CASES --judge groundedness --model offline", "<&- >&- 2>&-"),
-        ("run CASES --judge groundedness --model offline", "2>&-"),
         ("judges", ">&-"),
         ("examples", "<&-"),
     ],

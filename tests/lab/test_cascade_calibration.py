@@ -327,10 +327,8 @@ Rule: TypeAlias = Callable[[Floats], Floats]
 
 JUDGES: Mapping[str, Rule] = {
     "right on 95%, whatever its score": lambda sure: np.full_like(sure, 0.95),
-    "right on 95%, more often where it is sure": lambda sure: 0.9 + 0.1 * sure,
     "right on 90% at most": lambda sure: np.full_like(sure, 0.8999),
     "a little short of 90% where it is sure": lambda sure: 0.6 + 0.29 * sure,
-    "short of 90% but for its surest rows": lambda sure: 0.55 + 0.42 * sure**2,
     "sure of a fifth": lambda sure: np.where(sure > 0.8, 0.97, 0.5),
     "less often right where it is sure": lambda sure: 0.95 - 0.1 * sure,
 }

@@ -52,12 +52,12 @@ def test_rows_count_by_one_over_their_probability_everywhere() -> None:
     verdicts, labels = population(200)
     sample = draw(verdicts, 60)
     weighted = weighted_labels(labels, sample)
-    # The same figures come from rows that are repeated as often as they count, in tenths.
+    # The same figures come from rows that are repeated as often as they count, in fifths.
     verdict_by_case = {verdict.case_id: verdict for verdict in verdicts}
     repeated_verdicts: list[Verdict] = []
     labels_of_repeated: dict[str, object] = {}
     for case_id, probability in sample.probabilities.items():
-        for copy in range(round(10 / probability)):
+        for copy in range(round(5 / probability)):
             copy_id = f"{case_id} {copy}"
             repeated_verdicts.append(verdict_by_case[case_id].model_copy(update={"case_id": copy_id}))
             labels_of_repeated[copy_id] = labels.by_case[case_id]
@@ -117,16 +117,15 @@ def test_rows_of_a_drawn_group_are_resampled_together() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("n", [pytest.param(100, id="100 labels"), pytest.param(300, id="300 labels")])
-def test_intervals_hold_the_figures_of_all_rows(n: int) -> None:
+def test_intervals_hold_the_figures_of_all_rows() -> None:
     n_covered = dict.fromkeys(NAMES, 0)
-    for seed in range(300):
-        verdicts, labels = population(1000, seed)
-        (of_all,) = agree(verdicts, labels, resamples=2)
-        weighted = weighted_labels(labels, draw(verdicts, n, seed=seed))
+    verdicts, labels = population(500)
+    (of_all,) = agree(verdicts, labels, resamples=2)
+    for seed in range(150):
+        weighted = weighted_labels(labels, draw(verdicts, 100, seed=seed))
         (of_sample,) = agree(verdicts, weighted, resamples=400)
         for name in NAMES:
             figure = of_sample.figures[name]
             true_value = of_all.figures[name].value or 0.0
             n_covered[name] += (figure.low or 0.0) <= true_value <= (figure.high or 0.0)
-    assert min(n_covered.values()) >= 0.93 * 300, n_covered
+    assert min(n_covered.values()) >= 0.93 * 150, n_covered
