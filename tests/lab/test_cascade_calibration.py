@@ -354,7 +354,7 @@ def share_right(rule: Rule, until: Bounds, decimals: int) -> tuple[float, float]
     return float(is_right[stands].mean()), float(stands.mean())
 
 
-N_JUDGES = 100
+N_JUDGES = 60
 
 
 @pytest.mark.soak
