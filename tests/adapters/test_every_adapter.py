@@ -133,30 +133,21 @@ def test_table_covers_every_judge_status_and_error() -> None:
     assert codes == codes_of_replies | codes_of_cases | codes_of_answers | codes_of_endpoints
 
 
-KINDS = (
-    *("groundedness", "passage_quality", "statement_groundedness"),
-    *("repeats", "cascade", "groundedness by decisions"),
-)
-"""Judges of one score, of several, of sentences, of votes, of several steps, and with a decision model."""
-
-QUICK: Mapping[str, Sequence[str]] = {
-    "langsmith": JUDGES,
-    **dict.fromkeys(OTHER_ENTRIES, ("passage_quality", "cascade")),
-}
-"""The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
+KINDS = ("groundedness", "passage_quality", "statement_groundedness", "labels", "cascade")
+"""Judges of one score and every error, of several scores, of sentences, of labels, and of votes in steps."""
 
 
 def judges_of(name: str) -> Sequence[str]:
-    """All judges for the first way through an adapter; other ways and slow adapters differ in no judge."""
+    """All judges for one adapter; the others differ in no judge, and their other ways in no kind of judge."""
     if name in OTHER_ENTRIES:
-        return QUICK[name] if name.startswith(SLOW) else KINDS
-    return KINDS if name in SLOW else JUDGES
+        return ["passage_quality"]
+    return JUDGES if name == "langsmith" else KINDS
 
 
 def marks(name: str, judge: str) -> Sequence[pytest.MarkDecorator]:
     if name.startswith(SLOW):
         return [LOUD, pytest.mark.soak]
-    return [] if judge in QUICK.get(name, KINDS) else [pytest.mark.soak]
+    return [] if judge in KINDS else [pytest.mark.soak]
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from operator import itemgetter
 from typing import Any
 
 import pytest
-from crossed import crossed
 from guard_table import FALLBACK, QUERY, SOURCE, Seen, judge_words
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.agents.structured_output import ToolStrategy
@@ -171,7 +171,7 @@ PLACES: Mapping[str, Place] = {
 }
 
 
-@pytest.mark.parametrize(("name", "call"), crossed(PLACES.keys(), CALLS))
+@pytest.mark.parametrize(("name", "call"), [*zip(PLACES, cycle(CALLS), strict=False)])
 def test_what_is_judged_is_what_is_replaced(name: str, call: Any) -> None:
     place = PLACES[name]
     seen = Seen()
@@ -226,9 +226,10 @@ ELSEWHERE: Mapping[str, tuple[Mapping[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("retries", [0, 1])
-@pytest.mark.parametrize("call", [by_invoke, by_ainvoke])
-@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize(
+    ("name", "call", "retries"),
+    [*((name, by_invoke, 0) for name in ELSEWHERE), ("a message", by_ainvoke, 1)],
+)
 def test_nothing_goes_out_if_a_rejected_answer_stands_under_another_key(
     name: str, call: Any, retries: int
 ) -> None:
@@ -314,7 +315,7 @@ DRAFTS = {"rewritten": ["bad one", "good two"], "replaced": ["bad one", "bad two
 
 
 @pytest.mark.parametrize("drafts", DRAFTS.values(), ids=DRAFTS)
-@pytest.mark.parametrize(("name", "call"), crossed(PASSED_ON.keys(), CALLS))
+@pytest.mark.parametrize(("name", "call"), [*zip(PASSED_ON, CALLS, strict=True)])
 def test_chain_passes_its_first_input_on_and_no_note(name: str, drafts: Sequence[str], call: Any) -> None:
     asked, make = PASSED_ON[name]
     prompts: list[str] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -87,12 +88,6 @@ def local_rows(by: Any, target: Target, *examples: tuple[Body, Body | None], **o
 
 
 local, alocal = partial(local_rows, by_evaluate), partial(local_rows, by_aevaluate)
-
-
-@pytest.fixture(params=[local, alocal], ids=["evaluate", "aevaluate"])
-def run(request: pytest.FixtureRequest) -> Callable[..., list[dict[str, Any]]]:
-    """`local` or `alocal`; each test with this fixture runs for both."""
-    return cast("Callable[..., list[dict[str, Any]]]", request.param)
 
 
 def results(row: dict[str, Any]) -> list[Any]:
@@ -179,12 +174,11 @@ def relocal(target: Target, *examples: tuple[Body, Body | None], **options: Any)
         return by_evaluate_existing(target, server.dataset, server.client(), **options)
 
 
-three_ways = pytest.mark.parametrize(
-    "run", [local, alocal, relocal], ids=["evaluate", "aevaluate", "evaluate_existing"]
-)
+WAYS = (local, alocal, relocal)
+"""An experiment by `evaluate`, by `aevaluate` and by `evaluate_existing`."""
 
 
-@three_ways
+@pytest.mark.parametrize("run", WAYS, ids=["evaluate", "aevaluate", "evaluate_existing"])
 def test_context_is_what_child_runs_returned_before_that_of_the_inputs(run: Any) -> None:
     inputs = {**QUESTION, "context": ["of the inputs"]}
     for steps, expected in ((STEPS, RETURNED), ([nothing], [])):
@@ -193,10 +187,10 @@ def test_context_is_what_child_runs_returned_before_that_of_the_inputs(run: Any)
         assert documents_in(model.asked[0].case) == expected
 
 
-def test_a_retriever_that_raised_is_an_error_of_the_row_with_its_name(run: Any) -> None:
+def test_a_retriever_that_raised_is_an_error_of_the_row_with_its_name() -> None:
     model = ScriptedModel(tags_of(5))
     for steps in ([fails], [*STEPS, fails]):
-        (row,) = run(
+        (row,) = local(
             application(*steps), (QUESTION, None), evaluators=[evaluator("groundedness", model=model)]
         )
         comment = str(results(row)[0].comment)
@@ -213,18 +207,18 @@ PATHS: Mapping[str, str] = {
 }
 
 
-def test_path_leads_to_each_side_of_an_experiment(run: Any) -> None:
+def test_path_leads_to_each_side_of_an_experiment() -> None:
     for path, content in PATHS.items():
         model = ScriptedModel(tags_of(5))
         judge = evaluator("groundedness", model=model, fields={"context": path})
         target, example = returning({**ANSWER, "c": "output"}), ({**QUESTION, "c": "input"}, {"c": "ideal"})
-        run(target, example, evaluators=[judge])
+        local(target, example, evaluators=[judge])
         assert documents_in(model.asked[0].case) == [(content, "", "knowledge")]
 
 
-def test_missing_field_error_lists_the_keys(run: Any) -> None:
+def test_missing_field_error_lists_the_keys() -> None:
     judge = evaluator("groundedness", model=ScriptedModel(""))
-    (row,) = run(returning({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
+    (row,) = local(returning({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
     message = results(row)[0].comment
     assert message.startswith("missing_field: groundedness needs query, which is not given, and context, ")
     assert "LangSmith gave inputs: prompt; outputs: reply; reference_outputs: ideal" in message
@@ -254,11 +248,9 @@ CRASHES: Mapping[str, tuple[str, Body, Any]] = {
 }
 
 
-@three_ways
-@pytest.mark.parametrize(("name", "inputs", "fields"), CRASHES.values(), ids=CRASHES)
-def test_crashed_run_is_an_error_and_lowers_the_coverage(
-    run: Any, name: str, inputs: Body, fields: Any
-) -> None:
+@pytest.mark.parametrize(("what", "run"), [*zip(CRASHES, cycle(WAYS), strict=False)], ids=[*CRASHES])
+def test_crashed_run_is_an_error_and_lowers_the_coverage(what: str, run: Any) -> None:
+    name, inputs, fields = CRASHES[what]
     model = ScriptedModel(tags_of(5))
     rows = run(crash, (inputs, None), evaluators=[evaluator(name, model=model, fields=fields)])
     for feedback in results(rows[0]):
@@ -272,9 +264,9 @@ def test_crashed_run_is_an_error_and_lowers_the_coverage(
     assert model.asked == []
 
 
-def test_crashed_run_follows_empty_response(run: Any) -> None:
+def test_crashed_run_follows_empty_response() -> None:
     judge = evaluator("groundedness", model=ScriptedModel(tags_of(5)), empty_response="worst")
-    (row,) = run(crash, ({**QUESTION, "context": ["c"]}, None), evaluators=[judge])
+    (row,) = local(crash, ({**QUESTION, "context": ["c"]}, None), evaluators=[judge])
     assert results(row)[0].score == 0
     assert "error" not in results(row)[0].extra
 
@@ -308,18 +300,25 @@ SENT_NO_MORE = "groundedness: auth: set a key. No further row is sent to this mo
 
 
 @pytest.mark.parametrize(
-    ("replies", "comments", "logged"),
+    ("run", "replies", "comments", "logged"),
     [
-        pytest.param([AUTH], ["auth: set a key", NOT_ASKED, NOT_ASKED], [SENT_NO_MORE], id="every row"),
-        pytest.param([GOOD, AUTH], ["", "auth: set a key", NOT_ASKED], [SENT_NO_MORE], id="after a verdict"),
         pytest.param(
+            local, [AUTH], ["auth: set a key", NOT_ASKED, NOT_ASKED], [SENT_NO_MORE], id="every row"
+        ),
+        pytest.param(
+            alocal, [GOOD, AUTH], ["", "auth: set a key", NOT_ASKED], [SENT_NO_MORE], id="after a verdict"
+        ),
+        pytest.param(
+            local,
             [TIMEOUT, AUTH],
             [SLOW, "auth: set a key", NOT_ASKED],
             [f"groundedness: {SLOW}", SENT_NO_MORE],
             id="after another error",
         ),
-        pytest.param([TIMEOUT], [SLOW] * 3, [f"groundedness: {SLOW}"], id="another error of the first row"),
-        pytest.param([GOOD, TIMEOUT], ["", SLOW, SLOW], [], id="another error of later rows"),
+        pytest.param(
+            alocal, [TIMEOUT], [SLOW] * 3, [f"groundedness: {SLOW}"], id="another error of the first row"
+        ),
+        pytest.param(local, [GOOD, TIMEOUT], ["", SLOW, SLOW], [], id="another error of later rows"),
     ],
 )
 def test_error_that_every_row_may_meet_is_logged_once_and_one_that_ends_a_run_ends_the_calls(
@@ -340,6 +339,7 @@ def test_error_that_every_row_may_meet_is_logged_once_and_one_that_ends_a_run_en
     assert messages == logged
 
 
+@pytest.mark.parametrize("run", [local, alocal], ids=["evaluate", "aevaluate"])
 def test_a_model_is_asked_again_in_the_next_experiment_and_outside_of_one(run: Any) -> None:
     model = ScriptedModel(AUTH)
     judge: Any = evaluator("groundedness", model=model)
@@ -364,10 +364,10 @@ def test_an_experiment_that_is_judged_again_is_asked_again_about() -> None:
             assert len(model.asked) == n_times
 
 
-def test_one_model_of_a_panel_that_refuses_its_key_leaves_the_votes_of_the_others(run: Any) -> None:
+def test_one_model_of_a_panel_that_refuses_its_key_leaves_the_votes_of_the_others() -> None:
     models = ScriptedModel(AUTH), ScriptedModel(GOOD), ScriptedModel(GOOD)
     judges = [load("groundedness", model=model) for model in models]
-    rows = run(
+    rows = local(
         returning(ANSWER), *[(QUESTION, None)] * 3, evaluators=[evaluator(panel(judges, stop="never"))]
     )
     assert [results(row)[0].score for row in rows] == [1, 1, 1]
@@ -377,12 +377,12 @@ def test_one_model_of_a_panel_that_refuses_its_key_leaves_the_votes_of_the_other
 # Feedback keys
 
 
-@pytest.mark.parametrize("answer", ["Eleven hours.", ""], ids=["an answer", "no answer"])
-def test_key_names_the_feedback(run: Any, answer: str) -> None:
+def test_key_names_the_feedback() -> None:
     judge = evaluator("passage_quality", model=ScriptedModel(ADJACENT), key="text_quality")
     assert judge.feedback_keys == ["text_quality", "text_recall", "text_precision"]
-    (row,) = run(returning({**ANSWER, "answer": answer}), (QUESTION, EXPECTED), evaluators=[judge])
-    assert [feedback.key for feedback in results(row)] == judge.feedback_keys
+    for answer in ("Eleven hours.", ""):
+        (row,) = local(returning({**ANSWER, "answer": answer}), (QUESTION, EXPECTED), evaluators=[judge])
+        assert [feedback.key for feedback in results(row)] == judge.feedback_keys
 
 
 SAME_KEYS: Mapping[str, tuple[tuple[str, str | None], tuple[str, str | None], str]] = {
@@ -402,9 +402,7 @@ SAME_KEYS: Mapping[str, tuple[tuple[str, str | None], tuple[str, str | None], st
 
 
 @pytest.mark.parametrize(("first", "second", "shared_key"), SAME_KEYS.values(), ids=SAME_KEYS)
-def test_second_evaluator_with_the_same_key_is_an_error(
-    run: Any, first: Any, second: Any, shared_key: str
-) -> None:
+def test_second_evaluator_with_the_same_key_is_an_error(first: Any, second: Any, shared_key: str) -> None:
     first_name, first_key = first
     second_name, second_key = second
     first_model = ScriptedModel(REPLIES[first_name])
@@ -412,7 +410,7 @@ def test_second_evaluator_with_the_same_key_is_an_error(
     first_evaluator = evaluator(first_name, model=first_model, key=first_key)
     second_evaluator = evaluator(second_name, model=second_model, key=second_key)
     evaluators = [first_evaluator, second_evaluator]
-    (row,) = run(returning(ANSWER), (QUESTION, EXPECTED), evaluators=evaluators)
+    (row,) = local(returning(ANSWER), (QUESTION, EXPECTED), evaluators=evaluators)
     n_of_first = len(first_evaluator.feedback_keys)
     feedback_of_first = results(row)[:n_of_first]
     feedback_of_second = results(row)[n_of_first:]
@@ -426,10 +424,10 @@ def test_second_evaluator_with_the_same_key_is_an_error(
     assert figures_of(first_evaluator.feedback_keys[0], [row])["coverage"].score == 1
 
 
-def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: Any) -> None:
+def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts() -> None:
     replies = {"by_2": tags_of(2), "by_5": tags_of(5)}
     judges = [evaluator("groundedness", model=ScriptedModel(replies[key]), key=key) for key in replies]
-    rows = run(returning(ANSWER), (QUESTION, None), evaluators=judges)
+    rows = local(returning(ANSWER), (QUESTION, None), evaluators=judges)
     assert [(feedback.key, feedback.score) for feedback in results(rows[0])] == [("by_2", 0.25), ("by_5", 1)]
     assert [figures_of(key, rows)["mean"].score for key in ("by_2", "by_5")] == [0.25, 1]
     with pytest.raises(
@@ -438,9 +436,9 @@ def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: An
         figures_of("groundedness", rows)
 
 
-def test_one_evaluator_can_judge_a_run_twice(run: Any) -> None:
+def test_one_evaluator_can_judge_a_run_twice() -> None:
     judge = evaluator("groundedness", model=ScriptedModel(tags_of(2), tags_of(5)))
-    rows = run(returning(ANSWER), (QUESTION, None), evaluators=[judge])
+    rows = local(returning(ANSWER), (QUESTION, None), evaluators=[judge])
     again: Any = judge.evaluate_run(rows[0]["run"], rows[0]["example"])
     assert again["results"][0].score == 1
     assert figures_of("groundedness", rows)["mean"].score == 1
@@ -456,7 +454,7 @@ def figures_of(key: str, rows: Sequence[dict[str, Any]], judge: Any = None) -> d
     return {figure.key.removeprefix(f"{key}_"): figure for figure in figures.get("results", [])}
 
 
-def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
+def test_summary_has_figures_of_the_evaluators_verdicts() -> None:
     replies = [tags_of(5), tags_of(2), tags_of(3), NO_VERDICT, NO_VERDICT]
     model = ScriptedModel(*replies)
     outputs: Iterator[Body] = iter([*[ANSWER] * 4, {}])
@@ -465,7 +463,7 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
         return next(outputs)
 
     judge = evaluator("groundedness", model=model)
-    rows = run(target, *[(QUESTION, None)] * 5, evaluators=[judge], max_concurrency=0)
+    rows = local(target, *[(QUESTION, None)] * 5, evaluators=[judge], max_concurrency=0)
     figures = figures_of("groundedness", rows)
     assert {name: figure.score for name, figure in figures.items()} == {
         "mean": 0.625,
@@ -555,6 +553,9 @@ def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
     return partial(upload_by, request.param)
 
 
+uploaded = partial(upload_by, by_evaluate)
+
+
 NUMBERED = formatter.numbered([("1", "which", 7)], 75)
 
 
@@ -622,10 +623,8 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
         yield server
 
 
-def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
-    upload: Any, endpoint: Endpoint
-) -> None:
-    server = upload(evaluator("groundedness", model="openai:gpt-6-luna"))
+def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(endpoint: Endpoint) -> None:
+    server = uploaded(evaluator("groundedness", model="openai:gpt-6-luna"))
     (call,) = llm_runs(server)
     (body,) = endpoint.bodies
     assert call["inputs"] == body
@@ -642,10 +641,10 @@ def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
     assert call["start_time"] < call["end_time"]
 
 
-def test_reask_is_a_second_llm_run(upload: Any) -> None:
+def test_reask_is_a_second_llm_run() -> None:
     unread = Reply(NO_VERDICT, usage=Usage(prompt_tokens=7))
     model = ScriptedModel(unread, Reply(tags_of(4), usage=Usage(prompt_tokens=9)))
-    server = upload(evaluator("groundedness", model=model))
+    server = uploaded(evaluator("groundedness", model=model))
     first, second = llm_runs(server)
     assert [len(call["inputs"]["messages"]) for call in (first, second)] == [2, 4]
     assert [call["outputs"]["usage_metadata"]["total_tokens"] for call in (first, second)] == [7, 9]
@@ -653,8 +652,8 @@ def test_reask_is_a_second_llm_run(upload: Any) -> None:
     assert first["parent_run_id"] == second["parent_run_id"]
 
 
-def test_failed_call_is_an_llm_run_with_its_error(upload: Any) -> None:
-    server = upload(evaluator("groundedness", model=ScriptedModel(ModelError("timeout", "no answer"))))
+def test_failed_call_is_an_llm_run_with_its_error() -> None:
+    server = uploaded(evaluator("groundedness", model=ScriptedModel(ModelError("timeout", "no answer"))))
     (call,) = llm_runs(server)
     assert "'timeout', 'no answer'" in call["error"]
     assert not call.get("outputs")
@@ -691,20 +690,18 @@ def by_a_function_around_a_client(server: Endpoint) -> Any:
         ),
     ],
 )
-def test_call_that_traces_itself_is_shown_once(
-    upload: Any, endpoint: Endpoint, model: Any, name: str
-) -> None:
-    server = upload(evaluator("groundedness", model=model(endpoint)))
+def test_call_that_traces_itself_is_shown_once(endpoint: Endpoint, model: Any, name: str) -> None:
+    server = uploaded(evaluator("groundedness", model=model(endpoint)))
     assert [feedback["score"] for feedback in server.feedback] == [0.75]
     assert [call["name"] for call in llm_runs(server)] == [name]
 
 
-def test_function_that_traces_something_else_is_still_an_llm_run(upload: Any) -> None:
+def test_function_that_traces_something_else_is_still_an_llm_run() -> None:
     def ask(request: Request) -> str:
         texts(request.case.query_text)
         return tags_of(4)
 
-    (call,) = llm_runs(upload(evaluator("groundedness", model=ask)))
+    (call,) = llm_runs(uploaded(evaluator("groundedness", model=ask)))
     assert call["extra"]["metadata"]["ls_model_name"] == "ask"
     assert "ls_provider" not in call["extra"]["metadata"]
     assert "usage_metadata" not in call["outputs"]
@@ -815,9 +812,9 @@ def test_example_runs_without_a_network() -> None:
 
 
 @pytest.mark.parametrize(("label", "score"), [("supported", 1.0), ("not supported", 0.0), ("unclear", None)])
-def test_label_is_categorical_feedback(upload: Any, label: str, score: float | None) -> None:
+def test_label_is_categorical_feedback(label: str, score: float | None) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(f"<S2>{label}</S2>"), **LABELS)
-    (feedback,) = upload(judge).feedback
+    (feedback,) = uploaded(judge).feedback
     assert (feedback["value"], feedback.get("score")) == (label, score)
     scores = {"supported": 1.0, "partly supported": 0.5, "not supported": 0.0}
     categories = [{"value": value, "label": name} for name, value in scores.items()]
@@ -825,9 +822,9 @@ def test_label_is_categorical_feedback(upload: Any, label: str, score: float | N
     assert feedback.get("feedback_config") == (None if score is None else config)  # they need a value
 
 
-def test_each_vote_is_a_run_with_its_call_inside(upload: Any) -> None:
+def test_each_vote_is_a_run_with_its_call_inside() -> None:
     model = ScriptedModel(*(tags_of(score) for score in (5, 1, 5)))
-    server = upload(evaluator("groundedness", model=model, repeats=3))
+    server = uploaded(evaluator("groundedness", model=model, repeats=3))
     runs = {run["id"]: run for run in server.of_project("evaluators")}
     calls = llm_runs(server)
     parents = [runs[call["parent_run_id"]]["name"] for call in calls]
