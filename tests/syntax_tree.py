@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+from collections.abc import Sequence
 from functools import cache
 
 
@@ -21,3 +22,17 @@ def tree_of(source: str) -> ast.Module:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@cache
+def nodes_of(source: str) -> Sequence[ast.AST]:
+    """All nodes of a source in the order of `ast.walk`, but without contexts and operators, walked once."""
+    nodes: list[ast.AST] = [tree_of(source)]
+    for node in nodes:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                nodes.extend(child for child in value if isinstance(child, ast.AST))
+            elif isinstance(value, ast.AST) and value._fields:
+                nodes.append(value)
+    return nodes

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
-from syntax_tree import tree_of
+from syntax_tree import nodes_of
 
 from groundjudge.batches.state import StateError
 from groundjudge.decisions.answers import AnswerError
@@ -38,10 +39,10 @@ CODE = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
 @cache
-def trees() -> Mapping[Path, ast.Module]:
-    """The syntax trees of all files, parsed when the first test needs them: not by every worker."""
+def nodes() -> Mapping[Path, Sequence[ast.AST]]:
+    """The nodes of all files, parsed when the first test needs them: not by every worker."""
     return {
-        file: tree_of(file.read_text(encoding="utf-8"))
+        file: nodes_of(file.read_text(encoding="utf-8"))
         for folder in ("src/groundjudge", "adapters")
         for file in (ROOT / folder).rglob("*.py")
         if not file.is_symlink()
@@ -57,22 +58,11 @@ def is_table(node: ast.AST) -> bool:
     )
 
 
-def nodes_outside_tables(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a source file but for the tables of codes."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if is_table(node):
-            continue
-        yield node
-        waiting.extend(ast.iter_child_nodes(node))
-
-
-def literals(node: ast.AST) -> Iterator[str]:
-    """The texts in an expression that could be codes."""
-    for child in nodes_outside_tables(node):
-        if isinstance(child, ast.Constant) and isinstance(child.value, str) and CODE.fullmatch(child.value):
-            yield child.value
+def literals(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The texts among nodes that could be codes."""
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and CODE.fullmatch(node.value):
+            yield node.value
 
 
 def code_argument(call: ast.Call) -> ast.AST | None:
@@ -88,22 +78,22 @@ def code_argument(call: ast.Call) -> ast.AST | None:
 def codes_raised() -> set[tuple[str, str]]:
     """The class and the code of every error that is made with a literal, or with one of several."""
     pairs: set[tuple[str, str]] = set()
-    for tree in trees().values():
-        for node in ast.walk(tree):
+    for nodes_of_file in nodes().values():
+        for node in nodes_of_file:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             if node.func.id not in CODES:
                 continue
             argument = code_argument(node)
             if isinstance(argument, ast.Constant | ast.IfExp):
-                pairs.update((node.func.id, code) for code in literals(argument))
+                pairs.update((node.func.id, code) for code in literals(ast.walk(argument)))
     return pairs
 
 
 def test_every_class_of_errors_with_a_table_is_collected() -> None:
     with_table: set[str] = set()
-    for tree in trees().values():
-        for node in ast.walk(tree):
+    for nodes_of_file in nodes().values():
+        for node in nodes_of_file:
             if isinstance(node, ast.ClassDef) and any(is_table(statement) for statement in node.body):
                 with_table.add(node.name)
     assert CODES.keys() == {*with_table, "warnings"}
@@ -116,8 +106,12 @@ def test_code_of_every_error_is_in_the_table_of_its_class() -> None:
 
 
 def test_every_code_of_the_tables_is_used() -> None:
-    texts = {text for tree in trees().values() for text in literals(tree)}
-    assert texts >= ALL_CODES
+    n_uses: Counter[str] = Counter()
+    for nodes_of_file in nodes().values():
+        n_uses.update(literals(nodes_of_file))
+        for table in filter(is_table, nodes_of_file):
+            n_uses.subtract(literals(ast.walk(table)))
+    assert {code for code, n in n_uses.items() if n > 0} >= ALL_CODES
 
 
 def alternatives(node: ast.AST | None) -> Iterator[str]:
@@ -137,10 +131,10 @@ def alternatives(node: ast.AST | None) -> Iterator[str]:
 
 def texts_given_as_warnings() -> Iterator[str]:
     """What the code that reads replies returns, yields, appends or calls warnings."""
-    for file, tree in trees().items():
+    for file, nodes_of_file in nodes().items():
         if file.parent.name not in {"replies", "evidence", "rubric"}:
             continue
-        for node in ast.walk(tree):
+        for node in nodes_of_file:
             match node:
                 case (
                     ast.Return(value=value)

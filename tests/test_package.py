@@ -8,12 +8,12 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from command_line import run_program
-from syntax_tree import tree_of
+from syntax_tree import nodes_of
 
 import groundjudge
 
@@ -83,9 +83,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 def undeclared(path: str, code: str) -> list[str]:
     """What pyproject.toml lacks for the imports of a file: a sentence for each, with what to add."""
-    tree = tree_of(code)
+    nodes = nodes_of(code)
     groups: Mapping[str, list[str]] = PROJECT["optional-dependencies"]
-    extras = _last_arguments(tree, "requires")
+    extras = _last_arguments(nodes, "requires")
     if path in EXTRAS:
         extras.add(EXTRAS[path])
     unknown_extras = sorted(extras - groups.keys())
@@ -98,7 +98,7 @@ def undeclared(path: str, code: str) -> list[str]:
     declared = _distributions(PROJECT["dependencies"])
     for extra in extras:
         declared |= _distributions(groups[extra])
-    modules = set(_modules(tree)) | _last_arguments(tree, "import_module")
+    modules = set(_modules(nodes)) | _last_arguments(nodes, "import_module")
     packages = {module.partition(".")[0] for module in modules} - {"groundjudge", *sys.stdlib_module_names}
     missing: list[str] = []
     for package in sorted(packages):
@@ -116,10 +116,10 @@ def _distributions(requirements: list[str]) -> set[str]:
     return {re.split(r"[^\w.-]", requirement)[0].lower() for requirement in requirements}
 
 
-def _last_arguments(tree: ast.Module, function: str) -> set[str]:
+def _last_arguments(nodes: Sequence[ast.AST], function: str) -> set[str]:
     """The last argument of each call: the module of `import_module`, the extra of `requires`."""
     texts: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             texts.update(
                 str(argument.value) for argument in node.args[-1:] if isinstance(argument, ast.Constant)
@@ -181,10 +181,10 @@ def test_public_names_are_sorted_and_there() -> None:
     assert all(hasattr(groundjudge, name) for name in groundjudge.__all__)
 
 
-def _modules(tree: ast.Module) -> list[str]:
+def _modules(nodes: Sequence[ast.AST]) -> list[str]:
     """The modules that a file imports, anywhere in it."""
     modules: list[str] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             modules.extend(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
