@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -423,14 +424,13 @@ def test_markers_disturb_no_judge(name: str) -> None:
     rows = map(json.loads, EXAMPLES.read_text(encoding="utf-8").splitlines())
     plain = [row for row in rows if name in row["judges"] and isinstance(row.get("response"), str)]
     assert plain
-    for row in plain:
+    for row, (place, replacement) in zip(plain, cycle(MARK.items()), strict=False):
         verdict = judge.evaluate(row)
-        for place, replacement in MARK.items():
-            marked = {**row, "response": with_markers(row["response"], replacement)}
-            texts = [re.sub(r" ?\[1\]", "", sentence.text) for sentence in sentences(marked["response"])]
-            assert texts == [sentence.text for sentence in sentences(row["response"])]
-            other = judge.evaluate(marked)
-            assert (other.status, other.score) == (verdict.status, verdict.score), (row["id"], place)
+        marked = {**row, "response": with_markers(row["response"], replacement)}
+        texts = [re.sub(r" ?\[1\]", "", sentence.text) for sentence in sentences(marked["response"])]
+        assert texts == [sentence.text for sentence in sentences(row["response"])]
+        other = judge.evaluate(marked)
+        assert (other.status, other.score) == (verdict.status, verdict.score), (row["id"], place)
 
 
 def test_markers_are_shown_to_models_as_they_are() -> None:

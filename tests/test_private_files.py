@@ -63,18 +63,16 @@ def test_a_new_file_is_for_its_owner_alone(tmp_path: Path, write: Callable[[Path
 
 @pytest.mark.usefixtures("umask")
 @both_ways
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o660, 0o666, 0o755], ids=oct)
-def test_another_file_keeps_its_mode_and_its_links(
-    tmp_path: Path, write: Callable[[Path], None], mode: int
-) -> None:
+def test_another_file_keeps_its_mode_and_its_links(tmp_path: Path, write: Callable[[Path], None]) -> None:
     (tmp_path / "sub").mkdir()
     target, link = tmp_path / "sub" / "target", tmp_path / "link"
-    target.write_bytes(b"")
-    target.chmod(mode)
     link.symlink_to(target)
-    write(link)
-    assert (target.read_bytes(), mode_of(target), link.is_symlink()) == (b"new", mode, True)
-    assert names_in(tmp_path / "sub") == {"target"}
+    for mode in (0o600, 0o644, 0o660, 0o755):
+        target.write_bytes(b"")
+        target.chmod(mode)
+        write(link)
+        assert (target.read_bytes(), mode_of(target), link.is_symlink()) == (b"new", mode, True)
+        assert names_in(tmp_path / "sub") == {"target"}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -96,7 +94,7 @@ def test_a_planted_link_leads_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [None, b"", b"old"], ids=["no file", "empty file", "file"])
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, OSError])
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 def test_after_an_error_the_file_is_as_it_was_and_not_locked(
     tmp_path: Path, before: bytes | None, error: type[BaseException]
 ) -> None:

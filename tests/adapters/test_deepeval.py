@@ -259,21 +259,16 @@ MORE_DOUBT = level(4, "1:0, 2:0, 3:0, 4:55, 5:45")
 LABELS = "---\nname: labels\nreply: {format: plain}\nscale: {choices: {all: 1, most: 0.9, none: 0}}\n---\n"
 STRICT: Mapping[str, tuple[Mapping[str, Any], list[str], float | None, bool | None]] = {
     "the best label, in some doubt": ({}, [IN_DOUBT], 0.95, True),
-    "the best label, without doubt": ({}, [GROUNDED], 1.0, True),
-    "the next label, in some doubt": ({}, [MORE_DOUBT], 0.8625, False),
     "the next label, without doubt": ({}, [INCOMPLETE], 0.75, False),
     "the best label without shares": ({"weighted": False}, [IN_DOUBT], 1.0, True),
     "nothing to ground": ({}, [GREETING], None, True),
     "the best band": ({"judge": "knowledge_hallucination"}, [banded(85)], 0.85, True),
     "the next band": ({"judge": "knowledge_hallucination"}, [banded(80)], 0.8, False),
-    "the best of labels": ({"judge": "labels.prompty"}, ["all"], 1.0, True),
     "another of labels": ({"judge": "labels.prompty"}, ["most"], 0.9, False),
     "no labels, a score of 1": ({"judge": "confidence_grounding"}, [confident(1)], 1.0, True),
     "no labels, a score below": ({"judge": "confidence_grounding"}, [confident(0.99)], 0.99, False),
-    "sentences, a p of 1": ({"judge": "statement_groundedness"}, [whole(100)], 1.0, True),
     "sentences, a p below": ({"judge": "statement_groundedness"}, [whole(99)], 0.99, False),
     "most votes have the best label": ({"repeats": 3}, [IN_DOUBT, MORE_DOUBT, IN_DOUBT], 0.9208, True),
-    "most votes have the next label": ({"repeats": 3}, [MORE_DOUBT, MORE_DOUBT, IN_DOUBT], 0.8917, False),
     "three votes of five, of which two are late": (
         {"repeats": 5},
         [IN_DOUBT, IN_DOUBT, INCOMPLETE, INCOMPLETE, INCOMPLETE],
@@ -303,12 +298,12 @@ def test_strict_mode_passes_a_part_with_a_score_of_1() -> None:
     assert [metric.success for metric in metrics] == [True, False]
 
 
-def test_strict_mode_holds_in_deepevals_own_report(*, run_async: bool) -> None:
+def test_strict_mode_holds_in_deepevals_own_report() -> None:
     metric = GroundednessMetric(model=ScriptedModel(IN_DOUBT), strict_mode=True)
-    assert_passes(row(), metric, run_async=run_async)
+    assert_passes(row(), metric, run_async=False)
     metric = GroundednessMetric(model=ScriptedModel(MORE_DOUBT), strict_mode=True)
     with pytest.raises(AssertionError, match="strict: True"):
-        assert_passes(row(), metric, run_async=run_async)
+        assert_passes(row(), metric, run_async=False)
 
 
 def test_missing_model_or_judge_raises() -> None:
@@ -456,11 +451,11 @@ MISSING: Mapping[str, tuple[Any, Mapping[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_missing_field_is_an_error_of_its_row_or_skipped(run_async: Any, name: str) -> None:
+def test_missing_field_is_an_error_of_its_row_or_skipped(name: str) -> None:
     build, fields, message = MISSING[name]
     model = ScriptedModel(GROUNDED)
     case = row(**{"retrieval_context": None, **fields})
-    measure = partial(results, [build(model=model)], case, run_async=run_async)
+    measure = partial(results, [build(model=model)], case, run_async=True)
     [data] = measure(ignore_errors=True)[0].values()
     assert re.search(f"missing_field: .* {message}", data.error)
     assert (data.score, data.success) == (None, False)
@@ -664,10 +659,10 @@ def test_question_that_was_not_answered_is_named() -> None:
 
 
 @pytest.mark.parametrize("message", UNJUDGED)
-def test_turn_that_cannot_be_judged_is_the_error_of_its_row(message: str, run_async: Any) -> None:
+def test_turn_that_cannot_be_judged_is_the_error_of_its_row(message: str) -> None:
     case, replies = UNJUDGED[message]
     metric = TurnGroundednessMetric(model=ScriptedModel(*replies), max_reasks=0)
-    (data,) = results([metric], case, run_async=run_async, ignore_errors=True)
+    (data,) = results([metric], case, run_async=False, ignore_errors=True)
     metric_data = data["Turn Groundedness"]
     assert message in metric_data.error
     assert (metric_data.score, metric_data.success) == (None, False)
@@ -699,12 +694,12 @@ def test_turn_without_a_question_does_not_hide_a_false_one(optional: Any, replie
     assert ("turn 1 (not judged)" in metric_data.reason) == (not optional)
 
 
-def test_turns_pass_and_fail_in_assert_test(run_async: Any) -> None:
+def test_turns_pass_and_fail_in_assert_test() -> None:
     case = dialogue(SOURCED, SOURCED)
-    assert_passes(case, TurnGroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
+    assert_passes(case, TurnGroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=True)
     metric = TurnGroundednessMetric(model=ScriptedModel(GROUNDED, INCORRECT))
     with pytest.raises(AssertionError, match=r"score: 0.25[\s\S]*turn 4"):
-        assert_passes(case, metric, run_async=run_async)
+        assert_passes(case, metric, run_async=True)
 
 
 def test_turns_may_be_judged_by_any_judge_and_by_a_panel() -> None:
@@ -794,13 +789,13 @@ def test_error_without_a_threshold_is_neither_success_nor_failure() -> None:
     assert (metric.success, metric.is_successful()) == (None, None)
 
 
-def test_type_error_of_the_model_does_not_cause_a_second_call(run_async: Any) -> None:
+def test_type_error_of_the_model_does_not_cause_a_second_call() -> None:
     model = ScriptedModel(TypeError("bug"))
-    [result] = results([GroundednessMetric(model=model)], row(), run_async=run_async, ignore_errors=True)
+    [result] = results([GroundednessMetric(model=model)], row(), run_async=True, ignore_errors=True)
     assert "unexpected: TypeError: bug" in result["Groundedness"].error
     assert len(model.asked) == 1
     with pytest.raises(GroundjudgeError, match="unexpected: TypeError: bug"):
-        results([GroundednessMetric(model=model)], row(), run_async=run_async)
+        results([GroundednessMetric(model=model)], row(), run_async=True)
     assert len(model.asked) == 2
 
 
@@ -880,11 +875,12 @@ COSTS: Mapping[str, tuple[Any, Sequence[Any], Prices | None, float | None]] = {
 }
 
 
-def test_cost_is_told_by_the_prices_or_the_model(run_async: Any) -> None:
+def test_cost_is_told_by_the_prices_or_the_model() -> None:
     for name, (kind, replies, prices, cost) in COSTS.items():
         metric = GroundednessMetric(model=kind(*replies), prices=prices)
-        [result] = results([metric], row(), run_async=run_async, ignore_errors=True)
-        assert result["Groundedness"].evaluation_cost == cost, name
+        with suppress(ModelError):
+            metric.measure(row())
+        assert metric.evaluation_cost == cost, name
 
 
 def test_cost_is_that_of_the_last_test_case() -> None:
@@ -910,14 +906,20 @@ def test_reply_from_a_cache_costs_nothing(tmp_path: Path) -> None:
 # --- metrics that share a call --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prices", [PRICES, None], ids=["cost by prices", "cost by the model"])
-def test_passage_metrics_share_and_pay_one_call_per_case(run_async: Any, prices: Any) -> None:
+@pytest.mark.parametrize(
+    ("prices", "run_async"),
+    [
+        pytest.param(PRICES, True, id="cost by prices, asynchronously"),
+        pytest.param(None, False, id="cost by the model, synchronously"),
+    ],
+)
+def test_passage_metrics_share_and_pay_one_call_per_case(prices: Any, run_async: Any) -> None:
     model: Any = CustomLLM((PASSAGE, 200.0))
     if prices:
         model = ScriptedModel(reply_with_usage(PASSAGE))
     metrics = adapter.passage_metrics(model=model, threshold=0.2, flaky=True, prices=prices)
     metrics_of_two_judges = [*metrics, adapter.PassageQualityMetric(model=ScriptedModel(PASSAGE))]
-    cases = [row(input=f"question {number}") for number in range(5)]
+    cases = [row(input=f"question {number}") for number in range(3)]
     for result in results(metrics_of_two_judges, *cases, run_async=run_async):
         recall, precision = result["Passage Recall"], result["Passage Precision"]
         assert (recall.score, recall.reason, recall.threshold, recall.flaky) == (1, "r", 0.2, True)
@@ -928,18 +930,15 @@ def test_passage_metrics_share_and_pay_one_call_per_case(run_async: Any, prices:
         if prices:
             assert recall.input_tokens + precision.input_tokens == 100
             assert recall.output_tokens + precision.output_tokens == 10
-    assert len(model.asked) == 5
+    assert len(model.asked) == 3
     results(metrics_of_two_judges, *cases, run_async=run_async)
-    assert len(model.asked) == 10, "a reply is shared within one evaluation only"
+    assert len(model.asked) == 6, "a reply is shared within one evaluation only"
 
 
 # --- DeepEval's cache -----------------------------------------------------------------------------
 
 
-def test_deepevals_cache_judges_a_changed_prompt_again_and_the_rest_at_no_cost(
-    tmp_path: Path,
-    run_async: Any,
-) -> None:
+def test_deepevals_cache_judges_a_changed_prompt_again_and_the_rest_at_no_cost(tmp_path: Path) -> None:
     prompt = tmp_path / "kindness.prompty"
     kind = ScriptedModel("<score>8</score><why>kind</why>")
     grounded = ScriptedModel(reply_with_usage(GROUNDED))
@@ -947,7 +946,7 @@ def test_deepevals_cache_judges_a_changed_prompt_again_and_the_rest_at_no_cost(
 
     def calls_and_cost_of_another_run() -> tuple[int, int, float]:
         configs = dict(QUIET)
-        configs["async_config"] = AsyncConfig(run_async=run_async)
+        configs["async_config"] = AsyncConfig(run_async=False)
         configs["cache_config"] = CacheConfig(write_cache=True, use_cache=True)
         metrics = [JudgeMetric(judge=prompt, model=kind), GroundednessMetric(model=grounded, prices=PRICES)]
         evaluation = DEEPEVAL.evaluate(cases, metrics, **configs)

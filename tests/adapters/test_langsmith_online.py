@@ -69,8 +69,15 @@ def test_parts_are_feedback_of_their_own_with_their_levels(server: Server) -> No
     assert (request.body["dataset_id"], request.body["provider"]) == ("d", "typesafe")
 
 
-@pytest.mark.parametrize("variable", ["LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"])
-@pytest.mark.parametrize("path", ["", "/", "/api", "/api/v1"])
+@pytest.mark.parametrize(
+    ("variable", "path"),
+    [
+        ("LANGSMITH_ENDPOINT", ""),
+        ("LANGCHAIN_ENDPOINT", "/"),
+        ("LANGCHAIN_ENDPOINT", "/api"),
+        ("LANGSMITH_ENDPOINT", "/api/v1"),
+    ],
+)
 def test_the_environment_says_where_and_with_which_key_it_is_created(
     server: Server, variable: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,8 +114,7 @@ def test_another_client_is_refused_by_its_class(server: Server, client: Any) -> 
     assert not server.requests
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 422])
-@pytest.mark.parametrize("key", [None, "a-key"])
+@pytest.mark.parametrize(("status", "key"), [(401, None), (403, None), (401, "a-key"), (422, "a-key")])
 def test_a_refusal_says_which_key_is_missing_if_one_is(
     server: Server, status: int, key: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

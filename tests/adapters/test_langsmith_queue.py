@@ -21,7 +21,7 @@ from groundjudge.lab.labels import LabelError
 from groundjudge.lab.rate import rate
 from groundjudge.lab.sample import LabelSample, draw
 
-VERDICTS = [verdict(str(UUID(int=place)), 0.9 if place % 3 else 0.1) for place in range(300)]
+VERDICTS = [verdict(str(UUID(int=place)), 0.9 if place % 3 else 0.1) for place in range(90)]
 
 
 PROJECT = str(UUID(int=1 << 100))
@@ -91,7 +91,7 @@ def app_feedback(
 def test_the_drawn_runs_are_in_the_queue_with_the_question_of_the_judge(
     server: StandIn, make_row: Callable[[str], Mapping[str, Any]]
 ) -> None:
-    sample = draw(VERDICTS, 60)
+    sample = draw(VERDICTS, 10)
     queue = queue_sample(sample, "October", RUBRIC, cases_of(sample, make_row), client=server.client())
     queue_request, items_request = [request for request in server.requests if request.method == "POST"]
     assert queue_request.path == "/annotation-queues"
@@ -107,7 +107,7 @@ def test_the_drawn_runs_are_in_the_queue_with_the_question_of_the_judge(
 
 
 def test_what_people_say_there_becomes_labels_and_a_rate(server: StandIn) -> None:
-    sample = draw(VERDICTS, 120)
+    sample = draw(VERDICTS, 30)
     first, second, third, *other_runs = sample.ids
     server.earlier_feedback = [
         app_feedback(first, 0.0),
@@ -122,7 +122,7 @@ def test_what_people_say_there_becomes_labels_and_a_rate(server: StandIn) -> Non
     assert (labels.by_case[first], second in labels.by_case, labels.by_case[third]) == (1.0, False, 1.0)
     assert labels.annotators["Bob"] == {third: 1.0}
     measured_rate = rate(VERDICTS, labels, sample)
-    assert (measured_rate.rate.n, measured_rate.n_unlabelled) == (119, 0)
+    assert (measured_rate.rate.n, measured_rate.n_unlabelled) == (29, 0)
     assert measured_rate.people
     assert measured_rate.people.n == 1
 
@@ -149,7 +149,7 @@ def test_a_row_whose_run_cannot_be_found_is_refused_before_anything_is_made(
     assert not [request for request in server.requests if request.method == "POST"]
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 422, pytest.param(500, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("status", [401, 422, pytest.param(500, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("end", ["/annotation-queues", "/items"])
 def test_a_refusal_is_one_line_and_leaves_no_queue(server: StandIn, status: int, end: str) -> None:
     sample = draw(VERDICTS, 10)
