@@ -24,7 +24,7 @@ from pages import (
 
 from groundjudge import load
 
-LIGHT = [page for page in pages() if name_of(page) in {"README.md", "docs/index.md", "docs/quickstart.md"}]
+LIGHT = [page for page in pages() if name_of(page) in {"README.md", "docs/index.md"}]
 """The pages that are quick to run; the others belong to `make soak`."""
 
 IN_LANGSMITH = "from langsmith import"
