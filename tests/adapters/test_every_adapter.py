@@ -115,6 +115,7 @@ def test_every_adapter_that_judges_rows_has_a_row_and_a_page() -> None:
 # --- the same verdict -----------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 def test_table_covers_every_judge_status_and_error() -> None:
     verdicts = [verdict for name in JUDGES for verdict in expected_verdicts(name)]
     assert len(verdicts) == len(TABLE) >= 40
@@ -133,8 +134,8 @@ def test_table_covers_every_judge_status_and_error() -> None:
     assert codes == codes_of_replies | codes_of_cases | codes_of_answers | codes_of_endpoints
 
 
-KINDS = ("groundedness", "passage_quality", "statement_groundedness", "labels", "cascade")
-"""Judges of one score and every error, of several scores, of sentences, of labels, and of votes in steps."""
+KINDS = ("groundedness", "passage_quality", "cascade")
+"""Judges of one score, with every error, of several scores, and of votes in steps."""
 
 
 def judges_of(name: str) -> Sequence[str]:
