@@ -30,14 +30,12 @@ LIGHT = [page for page in pages() if name_of(page) in {"README.md", "docs/index.
 IN_LANGSMITH = "from langsmith import"
 """LangSmith keeps the environment that it first meets: a block with it runs in a process of its own."""
 
-PAGES = [pytest.param(page, id=name_of(page)) for page in pages()]
 
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_block_is_run_or_shown_only_or_listed_with_the_reason(page: Path) -> None:
-    page_blocks = [*blocks(page)]
-    assert [block for block in page_blocks if block.language not in RUN_HERE | SHOWN_ONLY] == []
-    assert [block for block in to_run(page) if block.language == "console" and not [*commands(block)]] == []
+def test_every_block_is_run_or_shown_only_or_listed_with_the_reason() -> None:
+    for page in pages():
+        assert not [block for block in blocks(page) if block.language not in RUN_HERE | SHOWN_ONLY], page
+        consoles = [block for block in to_run(page) if block.language == "console"]
+        assert not [block for block in consoles if not [*commands(block)]], page
 
 
 @pytest.mark.parametrize("page", NOT_RUN)
@@ -47,7 +45,7 @@ def test_every_reason_belongs_to_a_block(page: str) -> None:
         assert NOT_RUN[page].keys() <= names
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=name_of(page)) for page in LIGHT])
+@pytest.mark.parametrize("page", LIGHT, ids=name_of)
 def test_light_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with stand_ins() as (endpoint, _, environment):
@@ -71,7 +69,7 @@ def test_langsmith_block_of_the_readme_sends_its_feedback() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [page for page in pages() if page not in LIGHT], ids=name_of)
 def test_page_runs_in_a_process_of_its_own(page: Path) -> None:
     with stand_ins() as (_, _, environment):
         process = apart(environment, "run", page)

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import cycle
 from traceback import format_exception
 from typing import Any
 
@@ -441,7 +440,7 @@ async def test_next_turn_of_a_guarded_run_has_the_sources_of_the_last() -> None:
 
 @pytest.mark.parametrize(
     ("guard", "place", "fault"),
-    [(guard, *path) for guard, path in zip(GUARDS, cycle(PATHS), strict=False)],
+    [(guard, *path) for guard, path in zip([core, *ADAPTERS], PATHS, strict=True)],
 )
 def test_no_key_in_what_a_guard_hands_over(
     guard: Guarded,
