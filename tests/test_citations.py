@@ -423,7 +423,7 @@ def test_markers_disturb_no_judge(name: str) -> None:
     rows = map(json.loads, EXAMPLES.read_text(encoding="utf-8").splitlines())
     plain = [row for row in rows if name in row["judges"] and isinstance(row.get("response"), str)]
     assert plain
-    for row, (place, replacement) in zip(plain, [*MARK.items()] * 4, strict=False):
+    for row, (place, replacement) in zip(plain, [*MARK.items()] * 2, strict=False):
         verdict = judge.evaluate(row)
         marked = {**row, "response": with_markers(row["response"], replacement)}
         texts = [re.sub(r" ?\[1\]", "", sentence.text) for sentence in sentences(marked["response"])]

@@ -576,10 +576,8 @@ def test_missing_framework_is_named_with_its_extra() -> None:
 IMPORTS = ("langchain", "promptfoo", "langsmith", "opentelemetry", "pydantic_evals")
 
 
-@pytest.mark.parametrize(
-    "adapter",
-    [pytest.param(name, marks=[] if name == "promptfoo" else [pytest.mark.soak]) for name in IMPORTS],
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("adapter", IMPORTS)
 def test_import_loads_no_other_framework_and_no_client(adapter: str) -> None:
     needed_package, _ = FRAMEWORKS.get(adapter, ("", ""))
     unwanted = {other.package for other in ADAPTERS.values()} | {"pyspark", "openai", "pytest"}

@@ -213,7 +213,7 @@ GUARDS: Sequence[Guarded] = [core, graph, *ADAPTERS]
 
 
 AT_ADAPTERS = (
-    *("bad then good", "bad twice", "judge refuses, allowed", "blank answer"),
+    *("bad twice", "judge refuses, allowed", "blank answer"),
     *("blank context", "several turns", "observed"),
 )
 """The rows in which an application has a part; the others are decided by the core alone."""
