@@ -156,7 +156,7 @@ CASES = [{**ROW, "id": str(n), "label": n % 2, "expect": ("pass", "fail")[n % 2]
 ENDING = ("401", "403", "404", "another body", "cut", "half", *UNREACHABLE)
 """The faults that end a run."""
 
-IN_COMMANDS = ("another body", "model", "refusal", "half", "bad URL")
+IN_COMMANDS = ("half", "bad URL")
 """The faults that commands meet beside those of `PATHS`: they print what verdicts and errors say."""
 
 JUDGING = ("--judge", "groundedness", "--model", "m")

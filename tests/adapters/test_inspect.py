@@ -358,8 +358,8 @@ def _with_entry_point(folder: Path) -> str:
 
 @pytest.mark.parametrize(
     ("settings", "calls"),
-    [({}, 12), ({"max_retries": 1}, 12), ({"timeout": 1}, None)],
-    ids=["no limit", "the model's retries", "the model's time"],
+    [({}, 12), ({"timeout": 1}, None)],
+    ids=["no limit", "the model's time"],
 )
 def test_an_endpoint_that_always_fails_ends_the_scoring(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], calls: int | None

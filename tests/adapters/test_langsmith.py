@@ -755,14 +755,11 @@ def plugin(tmp_path: Path, *arguments: str, **env: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(
-    "arguments", [(), ("--langsmith-output",)], ids=["without options", "--langsmith-output"]
-)
-def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path) -> None:
     with StandIn() as server:
         api = {"LANGSMITH_ENDPOINT": server.url, "LANGSMITH_API_KEY": "a-key"}
         suite = {"LANGSMITH_TRACING": "true", "LANGSMITH_TEST_SUITE": server.dataset}
-        plugin(tmp_path, *arguments, **api, **suite)
+        plugin(tmp_path, "--langsmith-output", **api, **suite)
     feedback_of_verdicts = [feedback for feedback in server.feedback if feedback["key"] != "pass"]
     scores: set[tuple[str, Any, Any, bool]] = set()
     for feedback in feedback_of_verdicts:
