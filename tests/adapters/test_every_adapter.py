@@ -134,22 +134,23 @@ def test_table_covers_every_judge_status_and_error() -> None:
     assert codes == codes_of_replies | codes_of_cases | codes_of_answers | codes_of_endpoints
 
 
-KINDS = ("groundedness", "passage_quality", "cascade")
-"""Judges of one score, with every error, of several scores, and of votes in steps."""
+KINDS = ("passage_quality", "statement_groundedness", "cascade")
+"""Judges of several scores, of sentences, and of votes in steps."""
 
 
 def judges_of(name: str) -> Sequence[str]:
-    """All judges for one adapter; the others differ in no judge, and their other ways in no kind of judge."""
+    """All judges at every adapter; its other ways, and the slow ones, differ in no judge."""
     if name in OTHER_ENTRIES:
         return ["passage_quality"]
-    return JUDGES if name == "langsmith" else KINDS
+    return KINDS if name in SLOW else JUDGES
 
 
 def marks(name: str, judge: str) -> Sequence[pytest.MarkDecorator]:
     if name.startswith(SLOW):
         return [LOUD, pytest.mark.soak]
-    # Every error at one adapter; at the others a few, and all of them in soak.
-    return [] if judge in (KINDS if name == "langsmith" else KINDS[1:]) else [pytest.mark.soak]
+    # Groundedness, which has every error, at one adapter; in soak at all of them.
+    quick_judges = ("groundedness", *KINDS) if name == "langsmith" else KINDS
+    return [] if judge in quick_judges else [pytest.mark.soak]
 
 
 @pytest.mark.parametrize(
