@@ -303,4 +303,5 @@ def lower_bound(events: float, n: float, error: float = ONE_SIDED) -> float:
     """
     if not events:
         return 0.0  # the beta distribution has no such quantile: SciPy gives NaN
-    return float(import_library("scipy.stats").beta.ppf(error, events, n - events + 1))
+    # Not `scipy.stats.beta.ppf`, which is the same: that takes three times as long to import.
+    return float(import_library("scipy.special").betaincinv(events, n - events + 1, error))
