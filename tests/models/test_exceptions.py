@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -225,34 +226,38 @@ def result_of(call: Callable[[], Any]) -> Any:
     return future.result(LONGEST)
 
 
-# A diagonal of the product has each way and each exception; all rows are in soak.
-RAISED = [
-    pytest.param(way, make, marks=[pytest.mark.soak] if (i - j) % len(EXCEPTIONS) else [], id=f"{way}-{make}")
-    for i, way in enumerate(WAYS)
-    for j, make in enumerate(EXCEPTIONS)
-]
-
-
-@pytest.mark.parametrize(("way_name", "exception_name"), RAISED)
-def test_what_a_model_raises_is_the_error_of_its_row(way_name: str, exception_name: str) -> None:
-    way, make = WAYS[way_name], EXCEPTIONS[exception_name]
+def codes_of(way: Callable[[Any], Any], models: Iterator[tuple[str, Any]], **options: Any) -> dict[str, Any]:
+    """The codes that a way to call a judge gives, by the kinds of models."""
     codes: dict[str, Any] = {}
-    expected: dict[str, Any] = {}
-    for kind, model in (*models_that_raise(make), *decision_models_that_raise(make)):
-        judge = load("groundedness", model=model)
+    for kind, model in models:
+        judge = load("groundedness", model=model, **options)
         codes[kind] = result_of(lambda: way(judge))  # noqa: B023  it is called here
-        expected[kind] = "failed"
-    assert codes == expected
+    return codes
 
 
 @pytest.mark.parametrize("make", EXCEPTIONS.values(), ids=EXCEPTIONS)
-def test_what_the_models_of_a_panel_raise_is_the_error_of_its_row(make: Callable[[], BaseException]) -> None:
-    for kind, model in models_that_raise(make):
-        panel = load("groundedness", model=model, repeats=3)
-        verdict = result_of(lambda: panel.evaluate(ROW))  # noqa: B023
-        assert (kind, verdict.error.code) == (kind, "failed")
-        codes = {vote.error.code for vote in verdict.votes}
-        assert (kind, codes) == (kind, {"failed"})
+def test_what_a_model_raises_is_the_error_of_its_row(make: Callable[[], BaseException]) -> None:
+    models = [*models_that_raise(make), *decision_models_that_raise(make)]
+    assert codes_of(WAYS["evaluate"], iter(models)) == {kind: "failed" for kind, _ in models}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_every_way_to_call_a_judge_gives_that_error(way: Callable[[Any], str | None]) -> None:
+    for name in ("StopIteration", "CancelledError", "BaseException"):
+        codes = codes_of(way, islice(models_that_raise(EXCEPTIONS[name]), 2))
+        assert codes == {"function": "failed", "asynchronous function": "failed"}, name
+
+
+@pytest.mark.parametrize("make", EXCEPTIONS.values(), ids=EXCEPTIONS)
+def test_what_the_models_of_a_panel_raise_is_the_error_of_each_vote(
+    make: Callable[[], BaseException],
+) -> None:
+    def by_votes(panel: Any) -> set[str | None]:
+        verdict = panel.evaluate(ROW)
+        return {code_of(verdict), *map(code_of, verdict.votes)}
+
+    codes = codes_of(by_votes, islice(models_that_raise(make), 2), repeats=2)
+    assert codes == {"function": {"failed"}, "asynchronous function": {"failed"}}
 
 
 def test_message_names_what_was_raised() -> None:

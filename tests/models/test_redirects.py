@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
-from crossed import crossed
 from langchain_anthropic import ChatAnthropic
 from loopback import running, url_of
 
@@ -26,7 +25,6 @@ from groundjudge.types import Model
 
 ROW = {"query": "When do you open?", "context": "We open at 9.", "response": "At 9."}
 KEY = "sk-local-0123456789"
-STATUSES = (301, 302, 303, 307, 308)
 
 
 class Pointing:
@@ -60,14 +58,32 @@ class Pointing:
         self.root = url_of(self.server)
 
 
-@contextmanager
-def two_servers(status: int, location: str = "{elsewhere}/v1/chat/completions") -> Generator[Any]:
-    """An endpoint that points to a second server, and that one."""
-    elsewhere = Pointing()
-    endpoint = Pointing(status)
-    endpoint.location = location.format(elsewhere=elsewhere.root, endpoint=endpoint.root)
+@pytest.fixture(scope="module")
+def servers() -> Generator[tuple[Pointing, Pointing]]:
+    """The endpoint and another server."""
+    endpoint, elsewhere = Pointing(), Pointing()
     with running(endpoint.server), running(elsewhere.server):
         yield endpoint, elsewhere
+
+
+Point = Callable[..., tuple[Pointing, Pointing]]
+
+
+@pytest.fixture(name="point")
+def point_elsewhere(servers: tuple[Pointing, Pointing]) -> Point:
+    """A function that lets the endpoint point to the other server, or where it is told to."""
+    endpoint, elsewhere = servers
+
+    def point(
+        status: int, location: str = "{elsewhere}/v1/chat/completions"
+    ) -> tuple[Pointing, Pointing]:
+        endpoint.status = status
+        endpoint.location = location.format(elsewhere=elsewhere.root, endpoint=endpoint.root)
+        endpoint.seen.clear()
+        elsewhere.seen.clear()
+        return servers
+
+    return point
 
 
 def by_url(root: str) -> Model:
@@ -75,54 +91,51 @@ def by_url(root: str) -> Model:
 
 
 @pytest.mark.parametrize(
-    ("location", "target", "status"),
-    crossed(
-        [
-            pytest.param("{elsewhere}/v1/x", "{elsewhere}/v1/x", id="another port of loopback"),
-            pytest.param(
-                "http://elsewhere.example/v1?code=secret", "http://elsewhere.example/v1", id="another host"
-            ),
-            pytest.param("https://127.0.0.1:9/v1", "https://127.0.0.1:9/v1", id="https"),
-            pytest.param(
-                "//elsewhere.example:99/v1", "http://elsewhere.example:99/v1", id="without a scheme"
-            ),
-            pytest.param(
-                "http://u:p@elsewhere.example/", "http://elsewhere.example/", id="user and password"
-            ),
-            pytest.param("ftp://elsewhere.example/", "ftp://elsewhere.example/", id="another protocol"),
-            pytest.param("/v1/chat/completions/", "{endpoint}/v1/chat/completions/", id="slash at the end"),
-            pytest.param("completions/", "{endpoint}/v1/chat/completions/", id="relative"),
-            pytest.param("{endpoint}/v1/chat/completions", "{endpoint}/v1/chat/completions", id="itself"),
-            pytest.param("http://[::1/", "an address that cannot be read", id="no address"),
-        ],
-        STATUSES,
-    ),
+    ("status", "location", "target"),
+    [
+        pytest.param(301, "{elsewhere}/v1/x", "{elsewhere}/v1/x", id="another port of loopback"),
+        pytest.param(
+            302, "http://elsewhere.example/v1?code=secret", "http://elsewhere.example/v1", id="another host"
+        ),
+        pytest.param(303, "https://127.0.0.1:9/v1", "https://127.0.0.1:9/v1", id="https"),
+        pytest.param(
+            307, "//elsewhere.example:99/v1", "http://elsewhere.example:99/v1", id="without a scheme"
+        ),
+        pytest.param(
+            308, "http://u:p@elsewhere.example/", "http://elsewhere.example/", id="user and password"
+        ),
+        pytest.param(301, "ftp://elsewhere.example/", "ftp://elsewhere.example/", id="another protocol"),
+        pytest.param(307, "/v1/chat/completions/", "{endpoint}/v1/chat/completions/", id="slash at the end"),
+        pytest.param(307, "completions/", "{endpoint}/v1/chat/completions/", id="relative"),
+        pytest.param(308, "{endpoint}/v1/chat/completions", "{endpoint}/v1/chat/completions", id="itself"),
+        pytest.param(302, "http://[::1/", "an address that cannot be read", id="no address"),
+    ],
 )
-def test_no_redirect_is_followed(status: int, location: str, target: str) -> None:
-    with two_servers(status, location) as (endpoint, elsewhere):
-        with pytest.raises(ModelError) as raised:
-            load("groundedness", model=by_url(endpoint.root)).judge(ROW)
-        target = target.format(elsewhere=elsewhere.root, endpoint=endpoint.root)
-        assert elsewhere.seen == []
-        assert endpoint.seen == ["POST /v1/chat/completions"]
+def test_no_redirect_is_followed(point: Point, status: int, location: str, target: str) -> None:
+    endpoint, elsewhere = point(status, location)
+    with pytest.raises(ModelError) as raised:
+        load("groundedness", model=by_url(endpoint.root)).judge(ROW)
+    assert elsewhere.seen == []
+    assert endpoint.seen == ["POST /v1/chat/completions"]
     assert raised.value.code == "redirected"
+    target = target.format(elsewhere=elsewhere.root, endpoint=endpoint.root)
     assert (
         f"{status}: the endpoint redirects to {target}; nothing was sent there (if " in raised.value.message
     )
     assert "secret" not in raised.value.message
 
 
-def test_status_of_a_redirect_without_an_address_is_a_bad_request() -> None:
-    endpoint = Pointing(307)
-    with running(endpoint.server), pytest.raises(ModelError, match=r"^bad_request: "):
+def test_status_of_a_redirect_without_an_address_is_a_bad_request(point: Point) -> None:
+    endpoint, _ = point(307, "")
+    with pytest.raises(ModelError, match=r"^bad_request: "):
         load("groundedness", model=by_url(endpoint.root)).judge(ROW)
 
 
-def test_redirect_ends_a_run_after_one_request() -> None:
-    with two_servers(307) as (endpoint, elsewhere):
-        rows = [{**ROW, "id": str(number)} for number in range(20)]
-        with pytest.raises(ModelError, match=r"^redirected: "):
-            list(run(load("groundedness", model=by_url(endpoint.root)), rows, concurrency=1))
+def test_redirect_ends_a_run_after_one_request(point: Point) -> None:
+    endpoint, elsewhere = point(307)
+    rows = [{**ROW, "id": str(number)} for number in range(20)]
+    with pytest.raises(ModelError, match=r"^redirected: "):
+        list(run(load("groundedness", model=by_url(endpoint.root)), rows, concurrency=1))
     assert (len(endpoint.seen), elsewhere.seen) == (1, [])
 
 
@@ -181,18 +194,11 @@ MODELS: dict[str, Callable[[str], Model]] = {
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
-@pytest.mark.parametrize(("is_async", "status"), [(False, 302), (True, 307)], ids=["judge", "ajudge"])
-async def test_redirect_is_one_error_at_every_client(
-    make: Callable[[str], Model], status: int, is_async: Any
-) -> None:
-    with two_servers(status) as (endpoint, elsewhere):
-        judge = load("groundedness", model=make(endpoint.root))
-        if is_async:
-            verdict = await judge.aevaluate(ROW)
-            await close_client(judge.model)
-        else:
-            verdict = judge.evaluate(ROW)
-            shared_loop().run(close_client, judge.model)
+def test_redirect_is_one_error_at_every_client(point: Point, make: Callable[[str], Model]) -> None:
+    endpoint, elsewhere = point(302)
+    judge = load("groundedness", model=make(endpoint.root))
+    verdict = judge.evaluate(ROW)
+    shared_loop().run(close_client, judge.model)
     assert (elsewhere.seen, len(endpoint.seen)) == ([], 1)
     assert verdict.error
     assert verdict.error.code == "redirected"
@@ -243,19 +249,20 @@ def test_no_call_about_batches_follows_a_redirect(
     call: Callable[[Any, Path], object],
     status: int,
     api: str,
+    point: Point,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"custom_id": "1", "params": {}}\n')
-    with two_servers(status) as (endpoint, elsewhere):
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.root)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        provider: Any = AnthropicBatches()
-        if api == "openai":
-            provider = OpenAIBatches(OpenAIModel("m", base_url=f"{endpoint.root}/v1", api_key=KEY))
-        with pytest.raises(ModelError, match=f"^redirected: .*redirects to {elsewhere.root}"):
-            call(provider, lines)
+    endpoint, elsewhere = point(status)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", endpoint.root)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    provider: Any = AnthropicBatches()
+    if api == "openai":
+        provider = OpenAIBatches(OpenAIModel("m", base_url=f"{endpoint.root}/v1", api_key=KEY))
+    with pytest.raises(ModelError, match=f"^redirected: .*redirects to {elsewhere.root}"):
+        call(provider, lines)
     assert (len(endpoint.seen), elsewhere.seen) == (1, [])
 
 

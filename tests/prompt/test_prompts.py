@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from groundjudge import load_rubric, names
+from groundjudge import load, load_rubric, names
 from groundjudge.rubric.rubric import PROMPTS
 from groundjudge.types import Rubric
-
-ROOT = Path(__file__).parents[2]
 
 # A prompt's text decides what its scores mean. If you edit one, raise its version and record both here.
 GOLDEN: Mapping[str, str] = {
@@ -103,25 +98,11 @@ Rate the politeness of {{response}} as {"reasoning": "why", "score": your Score}
 """
 
 
-def test_file_in_the_prompts_folder_is_a_judge_by_name(tmp_path: Path) -> None:
-    for folder in ("src", "prompts", "adapters"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=ignored)
-    (tmp_path / "prompts" / "sixth.prompty").write_text(SIXTH, encoding="utf-8")
-    code = (
-        "import groundjudge as g\n"
-        "judge = g.load('sixth', model=lambda request: {'reasoning': 'r', 'score': 0.75})\n"
-        "print(g.__file__, *g.names(), judge.judge({'response': 'Thank you.'}).score, sep='\\n')"
-    )
-    process = subprocess.run(  # noqa: S603  only a new process can import the copy
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(tmp_path / "src")},
-    )
-    file, *judge_names, score = process.stdout.split()
-    assert Path(file).is_relative_to(tmp_path)
-    assert judge_names == sorted([*names(), "sixth"])
-    assert score == "0.75"
+def test_file_in_the_prompts_folder_is_a_judge_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundjudge.rubric.load.PROMPTS", tmp_path)
+    (tmp_path / "sixth.prompty").write_text(SIXTH, encoding="utf-8")
+    assert names() == ["sixth"]
+    judge = load("sixth", model=lambda _: '{"reasoning": "r", "score": 0.75}')
+    assert judge.judge({"response": "Thank you."}).score == 0.75

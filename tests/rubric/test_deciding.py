@@ -257,14 +257,14 @@ LABELS = Labels({str(index): index < len(GROUNDED) for index in range(len(VERDIC
 
 
 def test_agreement_calibration_and_comparison_use_the_score_that_decides() -> None:
-    (agreement,) = agree(VERDICTS, LABELS, threshold=0.5)
+    (agreement,) = agree(VERDICTS, LABELS, threshold=0.5, resamples=20)
     assert {agreement.figures[name].value for name in ("accuracy", "roc_auc")} == {1.0}
-    (as_run,) = agree(VERDICTS, LABELS)
+    (as_run,) = agree(VERDICTS, LABELS, resamples=20)
     assert as_run.figures["recall"].value == 3 / 8
     assert [disagreement.score for disagreement in as_run.worst] == [0.7, 0.7, 0.8, 0.8, 0.8]
     (pairs,) = join(VERDICTS, LABELS)
-    fitted = calibrate(pairs, folds=2)
+    fitted = calibrate(pairs, folds=2, resamples=20)
     assert (0.4 < fitted.threshold <= 0.7, fitted.fitted["balanced_accuracy"].value) == (True, 1.0)
-    strict = compare(VERDICTS, VERDICTS, LABELS, thresholds=(0.5, 0.85))
+    strict = compare(VERDICTS, VERDICTS, LABELS, thresholds=(0.5, 0.85), resamples=20)
     assert strict.values["pass_rate"] == (8 / 16, 3 / 16)
     assert strict.values["mean_score"] == pytest.approx((0.53125, 0.53125))
