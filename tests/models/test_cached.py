@@ -173,31 +173,31 @@ def entry_with_share(share: str) -> str:
     return f'{{"text": sure(1), {other_fields}, "tokens": {tokens}}}'
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        pytest.param("", id="empty"),
-        pytest.param("[]", id="list"),
-        pytest.param('{"text": 1}', id="text that is a number"),
-        pytest.param('{"text": sure(5)}', id="fields missing"),
-        pytest.param(b"\xff", id="no UTF-8"),
-        pytest.param("[" * 100_000, id="too deep"),
-        pytest.param(entry_with_share("9" * 400), id="probability of 400 digits"),
-        pytest.param(entry_with_share("NaN"), id="probability that is no number"),
-        pytest.param(entry_with_share("-1"), id="negative probability"),
-        pytest.param(entry_with_share("1.5"), id="probability above 1"),
-        pytest.param(entry_with_share('"0.5"'), id="probability as a text"),
-    ],
-)
-def test_corrupt_entry_makes_a_call_and_is_replaced(path: Path, entry: str | bytes) -> None:
-    judge_on(NamedModel(GOOD), path).judge(ROW)
-    with closing(sqlite3.connect(path)) as file:
-        file.execute("UPDATE replies SET reply = ?", [entry])
-        file.commit()
+CORRUPT: dict[str, str | bytes] = {
+    "empty": "",
+    "list": "[]",
+    "text that is a number": '{"text": 1}',
+    "fields missing": '{"text": sure(5)}',
+    "no UTF-8": b"\xff",
+    "too deep": "[" * 100_000,
+    "probability of 400 digits": entry_with_share("9" * 400),
+    "probability that is no number": entry_with_share("NaN"),
+    "negative probability": entry_with_share("-1"),
+    "probability above 1": entry_with_share("1.5"),
+    "probability as a text": entry_with_share('"0.5"'),
+}
+
+
+def test_corrupt_entry_makes_a_call_and_is_replaced(path: Path) -> None:
     model = NamedModel(GOOD)
-    assert judge_on(model, path).judge(ROW).score == 1.0
-    assert len(model.asked) == 1
-    assert json.loads(entries(path)[0][1])["text"] == GOOD.text
+    judge = judge_on(model, path)
+    judge.judge(ROW)
+    for n_calls, (name, entry) in enumerate(CORRUPT.items(), 2):
+        with closing(sqlite3.connect(path)) as file:
+            file.execute("UPDATE replies SET reply = ?", [entry])
+            file.commit()
+        assert (name, judge.judge(ROW).score, len(model.asked)) == (name, 1.0, n_calls)
+        assert json.loads(entries(path)[0][1])["text"] == GOOD.text
 
 
 OURS = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
@@ -215,7 +215,10 @@ def make_database(path: Path, *statements: str) -> None:
         lines.append(f"file.execute({statement!r})" if is_sql else statement)
     lines.append("file.close()")
     program = "\n".join(lines)
-    subprocess.run([sys.executable, "-c", program], check=CRASH not in statements)  # noqa: S603  this very Python
+    if CRASH in statements:
+        subprocess.run([sys.executable, "-c", program], check=False)  # noqa: S603  this very Python
+    else:
+        exec(program)  # noqa: S102  what stands here
 
 
 def check_refused(path: Path) -> None:
@@ -286,10 +289,8 @@ def test_the_database_of_another_application_is_refused_and_unchanged(
         pytest.param([], id="empty file"),
         pytest.param([OURS], id="cache without an entry"),
         pytest.param([WAL], id="empty database with a log"),
-        pytest.param([WAL, OURS, CRASH], id="cache in a log that a crash left"),
         pytest.param([WAL, OURS, KEPT, CRASH], id="entry in a log that a crash left"),
         pytest.param([OURS, KEPT, "VACUUM"], id="entry in a compacted cache"),
-        pytest.param(["BEGIN", OURS, CRASH], id="crash before the cache was made"),
         pytest.param(
             [OURS, "BEGIN", "INSERT INTO replies VALUES ('lost', 'r')", CRASH],
             id="crash before the first entry was written",

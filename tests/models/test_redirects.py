@@ -74,9 +74,7 @@ def point_elsewhere(servers: tuple[Pointing, Pointing]) -> Point:
     """A function that lets the endpoint point to the other server, or where it is told to."""
     endpoint, elsewhere = servers
 
-    def point(
-        status: int, location: str = "{elsewhere}/v1/chat/completions"
-    ) -> tuple[Pointing, Pointing]:
+    def point(status: int, location: str = "{elsewhere}/v1/chat/completions") -> tuple[Pointing, Pointing]:
         endpoint.status = status
         endpoint.location = location.format(elsewhere=elsewhere.root, endpoint=endpoint.root)
         endpoint.seen.clear()

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from adapter_entries import ENTRIES
 from adapters_table import Exchange
-from crossed import crossed
 from deepeval.models import DeepEvalBaseLLM
 from formatter import sure
 from langchain_core.messages import AIMessage
@@ -157,10 +156,6 @@ def deepeval_model(counted: Counted) -> DeepEvalBaseLLM:
     return OwnLLM()
 
 
-def by_judge(judge: AnyJudge) -> Verdict:
-    return judge.evaluate(ROW)
-
-
 def by_aevaluate(judge: AnyJudge) -> Verdict:
     return asyncio.run(judge.aevaluate(ROW))
 
@@ -170,7 +165,6 @@ def by_adapter(name: str) -> Callable[[AnyJudge], Verdict]:
 
 
 KINDS: dict[str, tuple[Callable[[Counted], Any], Callable[[AnyJudge], Verdict]]] = {
-    "function": (lambda counted: counted.give, by_judge),
     "asynchronous function": (lambda counted: counted.agive, by_aevaluate),
     "function in LangChain": (lambda counted: counted.give, by_adapter("langchain")),
     "asynchronous function in DeepEval": (lambda counted: counted.agive, by_adapter("deepeval")),
@@ -184,99 +178,103 @@ ALL_USAGE = Usage(prompt_tokens=10, completion_tokens=5, cached_tokens=4)
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected", "n_calls", "kind"),
-    crossed(
-        [
-            # The four forms
-            pytest.param(chat(), 1.0, 1, id="chat completion"),
-            pytest.param(responses(), 1.0, 1, id="Responses"),
-            pytest.param(anthropic(), 1.0, 1, id="Anthropic"),
-            pytest.param(converse(), 1.0, 1, id="Converse"),
-            # A call of a function: what stands next to it may be a draft
-            pytest.param(
-                chat(tool_calls=[{"id": "1"}]), "interrupted", 2, id="chat completion that calls a tool"
-            ),
-            pytest.param(
-                chat(function_call={"name": "f"}),
-                "interrupted",
-                2,
-                id="chat completion that calls a function",
-            ),
-            pytest.param(
-                responses(output=[*responses()["output"], {"type": "function_call", "name": "f"}]),
-                "interrupted",
-                2,
-                id="Responses that calls a function",
-            ),
-            pytest.param(
-                responses(output=[{"type": "web_search_call", "id": "w"}, *responses()["output"]]),
-                1.0,
-                1,
-                id="Responses after a search of the provider's",
-            ),
-            pytest.param(
-                {**anthropic(), "content": [*anthropic()["content"], {"type": "tool_use", "name": "f"}]},
-                "interrupted",
-                2,
-                id="Anthropic that calls a tool",
-            ),
-            # Cut off: asked for once more
-            pytest.param(chat(GOOD, "length"), "truncated", 2, id="chat completion that was cut off"),
-            pytest.param(
-                responses(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
-                "truncated",
-                2,
-                id="Responses that is incomplete for want of tokens",
-            ),
-            pytest.param(responses(status="incomplete"), "truncated", 2, id="Responses that is incomplete"),
-            pytest.param(anthropic(GOOD, "max_tokens"), "truncated", 2, id="Anthropic's that was cut off"),
-            pytest.param(converse(GOOD, "max_tokens"), "truncated", 2, id="Converse that was cut off"),
-            pytest.param({"content": GOOD, "status": "incomplete"}, "truncated", 2, id="incomplete message"),
-            # Refused
-            pytest.param(chat(GOOD, "content_filter"), "refused", 2, id="chat completion that was filtered"),
-            pytest.param(
-                responses(status="incomplete", incomplete_details={"reason": "content_filter"}),
-                "refused",
-                2,
-                id="Responses that was filtered",
-            ),
-            pytest.param(responses(output=REFUSAL), "refused", 2, id="Responses with a refusal"),
-            pytest.param(anthropic(GOOD, "refusal"), "refused", 2, id="Anthropic's refusal"),
-            pytest.param(converse(GOOD, "guardrail_intervened"), "refused", 2, id="guardrail of Converse"),
-            pytest.param({"role": "assistant", "content": None, "refusal": "no"}, "refused", 2, id="refusal"),
-            # Neither one nor the other
-            pytest.param(responses(status="in_progress"), "interrupted", 2, id="Responses in the background"),
-            pytest.param(responses(output=[]), "empty", 2, id="Responses without a message"),
-            # An error is its code
-            pytest.param(
-                responses(status="failed", output=[], error={"code": "invalid_prompt", "message": "no"}),
-                "refused",
-                1,
-                id="Responses that failed for its prompt",
-            ),
-            pytest.param(
-                {"choices": None, "error": {"code": 402, "message": "no"}}, "quota", 1, id="error 402"
-            ),
-            pytest.param({"type": "error", "error": {"type": "x", "message": "no"}}, "failed", 1, id="error"),
-            # No known form
-            pytest.param(GEMINI, "failed", 1, id="Gemini"),
-            pytest.param({"text": GOOD, "finish": "length"}, "failed", 1, id="keys of one's own"),
-            pytest.param({"message": {"content": GOOD}, "done_reason": "length"}, "failed", 1, id="Ollama"),
-            pytest.param({"score": 5, "reasoning": "r"}, "failed", 1, id="JSON for a judge that takes tags"),
-            pytest.param({}, "failed", 1, id="empty mapping"),
-        ],
-        KINDS.keys(),
-    ),
+    ("answer", "expected", "n_calls"),
+    [
+        # The four forms
+        pytest.param(chat(), 1.0, 1, id="chat completion"),
+        pytest.param(responses(), 1.0, 1, id="Responses"),
+        pytest.param(anthropic(), 1.0, 1, id="Anthropic"),
+        pytest.param(converse(), 1.0, 1, id="Converse"),
+        # A call of a function: what stands next to it may be a draft
+        pytest.param(
+            chat(tool_calls=[{"id": "1"}]), "interrupted", 2, id="chat completion that calls a tool"
+        ),
+        pytest.param(
+            chat(function_call={"name": "f"}),
+            "interrupted",
+            2,
+            id="chat completion that calls a function",
+        ),
+        pytest.param(
+            responses(output=[*responses()["output"], {"type": "function_call", "name": "f"}]),
+            "interrupted",
+            2,
+            id="Responses that calls a function",
+        ),
+        pytest.param(
+            responses(output=[{"type": "web_search_call", "id": "w"}, *responses()["output"]]),
+            1.0,
+            1,
+            id="Responses after a search of the provider's",
+        ),
+        pytest.param(
+            {**anthropic(), "content": [*anthropic()["content"], {"type": "tool_use", "name": "f"}]},
+            "interrupted",
+            2,
+            id="Anthropic that calls a tool",
+        ),
+        # Cut off: asked for once more
+        pytest.param(chat(GOOD, "length"), "truncated", 2, id="chat completion that was cut off"),
+        pytest.param(
+            responses(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+            "truncated",
+            2,
+            id="Responses that is incomplete for want of tokens",
+        ),
+        pytest.param(responses(status="incomplete"), "truncated", 2, id="Responses that is incomplete"),
+        pytest.param(anthropic(GOOD, "max_tokens"), "truncated", 2, id="Anthropic's that was cut off"),
+        pytest.param(converse(GOOD, "max_tokens"), "truncated", 2, id="Converse that was cut off"),
+        pytest.param({"content": GOOD, "status": "incomplete"}, "truncated", 2, id="incomplete message"),
+        # Refused
+        pytest.param(chat(GOOD, "content_filter"), "refused", 2, id="chat completion that was filtered"),
+        pytest.param(
+            responses(status="incomplete", incomplete_details={"reason": "content_filter"}),
+            "refused",
+            2,
+            id="Responses that was filtered",
+        ),
+        pytest.param(responses(output=REFUSAL), "refused", 2, id="Responses with a refusal"),
+        pytest.param(anthropic(GOOD, "refusal"), "refused", 2, id="Anthropic's refusal"),
+        pytest.param(converse(GOOD, "guardrail_intervened"), "refused", 2, id="guardrail of Converse"),
+        pytest.param({"role": "assistant", "content": None, "refusal": "no"}, "refused", 2, id="refusal"),
+        # Neither one nor the other
+        pytest.param(responses(status="in_progress"), "interrupted", 2, id="Responses in the background"),
+        pytest.param(responses(output=[]), "empty", 2, id="Responses without a message"),
+        # An error is its code
+        pytest.param(
+            responses(status="failed", output=[], error={"code": "invalid_prompt", "message": "no"}),
+            "refused",
+            1,
+            id="Responses that failed for its prompt",
+        ),
+        pytest.param({"choices": None, "error": {"code": 402, "message": "no"}}, "quota", 1, id="error 402"),
+        pytest.param({"type": "error", "error": {"type": "x", "message": "no"}}, "failed", 1, id="error"),
+        # No known form
+        pytest.param(GEMINI, "failed", 1, id="Gemini"),
+        pytest.param({"text": GOOD, "finish": "length"}, "failed", 1, id="keys of one's own"),
+        pytest.param({"message": {"content": GOOD}, "done_reason": "length"}, "failed", 1, id="Ollama"),
+        pytest.param({"score": 5, "reasoning": "r"}, "failed", 1, id="JSON for a judge that takes tags"),
+        pytest.param({}, "failed", 1, id="empty mapping"),
+    ],
 )
-def test_what_is_returned_is_read_by_its_form(kind: str, answer: Any, expected: object, n_calls: int) -> None:
-    make, judged_by = KINDS[kind]
+def test_what_is_returned_is_read_by_its_form(answer: Any, expected: object, n_calls: int) -> None:
     counted = Counted(answer)
-    verdict = judged_by(load("groundedness", model=make(counted)))
+    verdict = load("groundedness", model=counted.give).evaluate(ROW)
     assert (verdict.error.code if verdict.error else verdict.score) == expected
     assert counted.n_calls == n_calls
     if expected == 1.0:
         assert verdict.usage
         assert verdict.usage.model_copy(update={"reasoning_tokens": None}) == ALL_USAGE
+
+
+@pytest.mark.parametrize(("make", "judged_by"), KINDS.values(), ids=KINDS)
+def test_functions_and_models_of_every_kind_are_read_alike(make: Any, judged_by: Any) -> None:
+    outcomes: list[object] = []
+    for answer in (responses(), anthropic(GOOD, "max_tokens"), GEMINI):
+        counted = Counted(answer)
+        verdict = judged_by(load("groundedness", model=make(counted)))
+        outcomes += [verdict.error.code if verdict.error else verdict.score, counted.n_calls]
+    assert outcomes == [1.0, 1, "truncated", 2, "failed", 1]
 
 
 @pytest.mark.parametrize(
