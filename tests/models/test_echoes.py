@@ -60,7 +60,7 @@ IN_ERROR_AND_VERDICT = [
     "message, parameter and headers of an error",
     "reason of a verdict and name of the model",
 ]
-ECHOES_AT = {place: IN_ERROR_AND_VERDICT for place in PLACES}
+ECHOES_AT = dict.fromkeys(PLACES, IN_ERROR_AND_VERDICT)
 for place in ("api_key", "URL", "client", "closure", "api_key of decisions"):
     ECHOES_AT[place] = [*ECHOES]
 

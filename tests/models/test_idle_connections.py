@@ -17,8 +17,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten_waits(monkeypatch)
 
 
-@pytest.mark.parametrize("max_retries", [0, 2])
-@pytest.mark.parametrize("most_replies", [1, 2])
+@pytest.mark.parametrize(("max_retries", "most_replies"), [(0, 1), (2, 2)])
 def test_rows_of_a_run_are_judged_once(max_retries: int, most_replies: int) -> None:
     with RawEndpoint([good_reply(GOOD)], most_replies=most_replies) as server:
         judge = judge_named("j", at(server.url, max_retries=max_retries))

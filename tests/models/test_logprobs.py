@@ -90,7 +90,6 @@ def test_endpoint_with_fewer_candidates_leaves_the_plain_value_and_is_asked_agai
     [
         pytest.param(refuses("logprobs"), id="unsupported parameter"),
         pytest.param(Status(400, "top_logprobs must be at most 5"), id="too many candidates"),
-        pytest.param(Status(400, "Logprobs is not enabled for models/m"), id="not enabled, as at Google"),
         pytest.param(
             Status(422, body={"detail": [{"loc": ["body", "top_logprobs"]}]}),
             id="location in a detail, as of pydantic",

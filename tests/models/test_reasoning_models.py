@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ from typing import Any
 
 import openai
 import pytest
-from crossed import crossed
 from formatter import sure
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import GenericFakeChatModel
@@ -22,11 +20,9 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Raw, StandIn, Status, Text, completion, refuses
 
 from groundjudge import Reply, Usage, Verdict, load
-from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.models.returned import completion_of, reply_of
 from groundjudge.runs.verdict_file import read_verdicts
-from groundjudge.types import Model
 
 ROW = {"query": "When do you open?", "context": "We open at 9.", "response": "At 9."}
 GOOD = f"<S0>t</S0><S1>The context says so.</S1>{sure(5)}"
@@ -68,58 +64,37 @@ class OpenAIReasoning:
         return Raw(json.dumps(answer).encode())
 
 
-CLIENTS: dict[str, Callable[[StandIn], Model]] = {
-    "name": lambda server: OpenAIModel("luna", base_url=server.url, api_key="k"),
-    "OpenAI": lambda server: as_model((openai.OpenAI(base_url=server.url, api_key="k"), "luna")),
-    "AsyncOpenAI": lambda server: as_model((openai.AsyncOpenAI(base_url=server.url, api_key="k"), "luna")),
-}
-
-
-async def judged(model: Model, parameters: dict[str, Any]) -> Verdict:
-    verdict = await load("groundedness", model=model, parameters=parameters).aevaluate(ROW)
-    client = getattr(model, "callers_client", None)
-    closing = client.close() if client else None
-    if closing:
-        await closing
-    return verdict
-
-
 @pytest.mark.parametrize(
-    ("thinking", "parameters", "rooms", "code", "make"),
-    crossed(
-        [
-            pytest.param({"default": 300}, {}, [2000], None, id="room for all"),
-            pytest.param({"default": 2500}, {}, [2000, 8000], None, id="all of it thought, more than it is"),
-            pytest.param(
-                {"default": 7000}, {}, [2000, 8000], None, id="thought that four times the room holds"
-            ),
-            pytest.param({"default": 9000}, {}, [2000, 8000], "truncated", id="thought without an end"),
-            pytest.param({"default": 1950}, {}, [2000, 7900], None, id="reply cut off behind the thinking"),
-            pytest.param(
-                {"default": 5000}, {"max_completion_tokens": 6000}, [6000], None, id="newer name of the limit"
-            ),
-            pytest.param(
-                {"default": 200},
-                {"max_completion_tokens": 100},
-                [100, 400],
-                None,
-                id="a small limit of the user's",
-            ),
-            pytest.param({"low": 100}, {"reasoning_effort": "low"}, [2000], None, id="low effort"),
-            pytest.param({"none": 0}, {"reasoning_effort": "none"}, [2000], None, id="no effort"),
-        ],
-        CLIENTS,
-    ),
+    ("thinking", "parameters", "rooms", "code"),
+    [
+        pytest.param({"default": 300}, {}, [2000], None, id="room for all"),
+        pytest.param({"default": 2500}, {}, [2000, 8000], None, id="all of it thought, more than it is"),
+        pytest.param({"default": 7000}, {}, [2000, 8000], None, id="thought that four times the room holds"),
+        pytest.param({"default": 9000}, {}, [2000, 8000], "truncated", id="thought without an end"),
+        pytest.param({"default": 1950}, {}, [2000, 7900], None, id="reply cut off behind the thinking"),
+        pytest.param(
+            {"default": 5000}, {"max_completion_tokens": 6000}, [6000], None, id="newer name of the limit"
+        ),
+        pytest.param(
+            {"default": 200},
+            {"max_completion_tokens": 100},
+            [100, 400],
+            None,
+            id="a small limit of the user's",
+        ),
+        pytest.param({"low": 100}, {"reasoning_effort": "low"}, [2000], None, id="low effort"),
+        pytest.param({"none": 0}, {"reasoning_effort": "none"}, [2000], None, id="no effort"),
+    ],
 )
-async def test_openai_model_that_thinks_is_a_judge(
-    make: Callable[[StandIn], Model],
+def test_openai_model_that_thinks_is_a_judge(
     thinking: dict[str, int],
     parameters: dict[str, Any],
     rooms: list[int],
     code: str | None,
 ) -> None:
     with StandIn(OpenAIReasoning(**thinking)) as server:
-        verdict = await judged(make(server), parameters)
+        model = OpenAIModel("luna", base_url=server.url)
+        verdict = load("groundedness", model=model, parameters=parameters).evaluate(ROW)
         taken = [body for body in server.bodies if not {"temperature", "top_p", "max_tokens"} & body.keys()]
     assert [body["max_completion_tokens"] for body in taken] == rooms
     assert {body.get("reasoning_effort") for body in taken} == {parameters.get("reasoning_effort")}
@@ -133,10 +108,21 @@ async def test_openai_model_that_thinks_is_a_judge(
     assert verdict.usage.completion_tokens >= sum(spent)
 
 
+@pytest.mark.parametrize("make", [openai.OpenAI, openai.AsyncOpenAI])
+async def test_client_of_a_model_that_thinks_leaves_it_more_room_too(make: Any) -> None:
+    with StandIn(OpenAIReasoning(default=2500)) as server:
+        client = make(base_url=server.url, api_key="k")
+        verdict = await load("groundedness", model=(client, "luna")).aevaluate(ROW)
+        closing = client.close()
+        if closing:
+            await closing
+    assert (verdict.status, verdict.attempts) == ("ok", 2)
+
+
 def test_refusals_of_a_reasoning_model_are_learned_once() -> None:
     with StandIn(OpenAIReasoning(default=10)) as server:
         for number in range(3):
-            load("groundedness", model=CLIENTS["name"](server)).judge(ROW)
+            load("groundedness", model=OpenAIModel("luna", base_url=server.url)).judge(ROW)
             assert len(server.requests) == 4 + number
 
 
@@ -194,7 +180,6 @@ def claude(answer: AnthropicReasoning, model: str = "claude-x", **settings: Any)
         yield make(model=model, api_key="k", base_url=url_of(server), max_retries=0, **settings)
 
 
-@pytest.mark.parametrize("method", ["evaluate", "aevaluate"])
 @pytest.mark.parametrize(
     ("answer", "settings", "temperature"),
     [
@@ -209,11 +194,10 @@ def claude(answer: AnthropicReasoning, model: str = "claude-x", **settings: Any)
         pytest.param(AnthropicReasoning(takes_one_of_two=True), {}, 0, id="one of temperature and top_p"),
     ],
 )
-def test_claude_is_a_judge(method: str, answer: AnthropicReasoning, settings: Any, temperature: Any) -> None:
+def test_claude_is_a_judge(answer: AnthropicReasoning, settings: Any, temperature: Any) -> None:
     answer.taken.clear()
-    with claude(answer, f"claude-{method}-{temperature}-{answer.thinking}", **settings) as llm:
-        judge = load("groundedness", model=llm)
-        verdict = judge.evaluate(ROW) if method == "evaluate" else asyncio.run(judge.aevaluate(ROW))
+    with claude(answer, f"claude-{temperature}-{answer.thinking}", **settings) as llm:
+        verdict = load("groundedness", model=llm).evaluate(ROW)
     assert (verdict.status, verdict.score, verdict.attempts) == ("ok", 1.0, 1)
     (body,) = answer.taken
     assert body.get("temperature") == temperature

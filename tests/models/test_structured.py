@@ -82,24 +82,23 @@ def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expecte
     assert kinds([request.parameters for request in model.asked]) == expected
 
 
-@pytest.mark.parametrize("structured", ["reask", "always", "never"])
 @pytest.mark.parametrize(
-    "response_format",
+    ("structured", "response_format"),
     [
-        pytest.param({"type": "json_object"}, id="any JSON"),
-        pytest.param({"type": "json_schema", "json_schema": {"name": "o"}}, id="schema"),
+        ("reask", {"type": "json_object"}),
+        ("always", {"type": "json_schema", "json_schema": {"name": "o"}}),
+        ("never", {"type": "json_object"}),
     ],
+    ids=["at the re-ask", "always", "never"],
 )
 def test_response_format_of_the_users_own_is_not_touched(
     structured: Any, response_format: dict[str, Any]
 ) -> None:
-    with StandIn([PROSE]) as server:
-        judge = judge_at(
-            server, parameters={"response_format": response_format}, structured=structured, max_reasks=3
-        )
-        with pytest.raises(ReplyError):
-            judge.judge(ROW)
-    assert [body["response_format"] for body in server.bodies] == [response_format] * 4
+    model = ScriptedModel(PROSE)
+    own: Any = {"parameters": {"response_format": response_format}, "structured": structured}
+    with pytest.raises(ReplyError):
+        load_one("confidence_grounding", model=model, max_reasks=3, **own).judge(ROW)
+    assert [request.parameters["response_format"] for request in model.asked] == [response_format] * 4
 
 
 def test_unknown_way_is_refused() -> None:

