@@ -193,7 +193,7 @@ def ask(model: Model) -> Reply:
 def test_the_models_of_libraries_answer_questions(library: str) -> None:
     made = LIBRARIES[library]
     with StandIn(Decisions(usage=(210, 3))) as server, model_of(library, server) as model:
-        replies = [ask(model), ask(model)]
+        replies = [ask(model)]
         if made.works_in_any_loop:
             replies.append(asyncio.run(model.acomplete(decision_request())))
     assert not way_of(model).writes_text

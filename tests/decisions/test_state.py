@@ -193,7 +193,7 @@ def test_no_text_of_a_case_changes_rules_or_questions(name: str) -> None:
     dice = random.Random(name)  # noqa: S311  no secret
     one_sentence = {**FIELDS, "context": ["It opens at nine"], "response": "It opens at nine"}
     expected = sent_as_instructions(rubric, one_sentence)
-    for _ in range(100):
+    for _ in range(20):
         text = " ".join(dice.sample(HOSTILE, dice.randint(1, 3)))
         # As many sentences as before: only their number may be seen in questions.
         line = text.replace(".", "").replace("\n", " ").replace("\u2028", "")

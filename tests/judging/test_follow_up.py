@@ -34,7 +34,7 @@ def rubric_of(reply: Format, scale: Scale) -> Rubric:
 
 RUBRICS: Mapping[str, Rubric] = {
     **{name: rubric_of(READERS[name], SCALES[name]) for name in READERS},
-    **{f"{name} with labels": rubric_of(READERS[name], FOUR) for name in ("tags", "json", "plain", "line")},
+    "plain with labels": rubric_of(READERS["plain"], FOUR),
 }
 
 CLAUSES = [

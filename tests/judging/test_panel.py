@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 from statistics import fmean, harmonic_mean, median, pstdev
@@ -14,7 +15,6 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from crossed import crossed
 from formatter import sure
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,7 +108,7 @@ def test_majority_of_the_votes_asked_for_decides(
     votes: Sequence[object], expected: object, n_calls: int
 ) -> None:
     group = panel_of(*votes)
-    verdict, awaited = group.evaluate(CASE), asyncio.run(panel_of(*votes).aevaluate(CASE))
+    verdict = group.evaluate(CASE)
     assert outcome(verdict) == expected
     requests: list[Request] = []
     for judge in group.judges:
@@ -116,6 +116,10 @@ def test_majority_of_the_votes_asked_for_decides(
         requests += judge.model.asked
     assert [verdict.decided_after, len(verdict.votes), len(requests)] == [n_calls] * 3
     assert [vote.status == "error" for vote in verdict.votes] == [vote is E for vote in votes[:n_calls]]
+
+
+def test_asynchronous_callers_get_the_same_verdict() -> None:
+    verdict, awaited = panel_of(5, E, 5).evaluate(CASE), asyncio.run(panel_of(5, E, 5).aevaluate(CASE))
     assert verdict.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
 
 
@@ -152,18 +156,16 @@ FIELDS_OF_OUTCOME = {
 
 @pytest.mark.parametrize(
     ("votes", "rule"),
-    crossed(
-        [
-            pytest.param((5, 1, E), id="a pass, a fail and an error"),
-            pytest.param((5, 4, 3), id="two pass and one is not applicable"),
-            pytest.param((1, 2, 5, 5), id="two pass and two fail"),
-            pytest.param((E, 5, ReplyError("empty", "")), id="a pass and two different errors"),
-        ],
-        ["mean", "median", "min"],
-    ),
+    [
+        pytest.param((5, 1, E), "mean", id="a pass, a fail and an error"),
+        pytest.param((5, 4, 3), "median", id="two pass and one is not applicable"),
+        pytest.param((5, 4, 1), "min", id="two pass and one fails"),
+        pytest.param((1, 2, 5, 5), "mean", id="two pass and two fail"),
+        pytest.param((E, 5, ReplyError("empty", "")), "mean", id="a pass and two different errors"),
+    ],
 )
 def test_order_of_the_votes_changes_nothing(votes: Sequence[object], rule: Any) -> None:
-    panels = [panel_of(*order, stop="never", rule=rule) for order in permutations(votes)]
+    panels = [panel_of(*order, stop="never", rule=rule) for order in {*permutations(votes)}]
     outcomes = [group.evaluate(CASE).model_dump(include=FIELDS_OF_OUTCOME) for group in panels]
     assert outcomes == [outcomes[0]] * len(outcomes)
 
@@ -185,11 +187,14 @@ def whole_of(*values: float) -> float:
     return min(values) / 10
 
 
+loaded_rubric = cache(load_rubric)
+
+
 def verdict_of_votes(
     name: str | Path, *votes: Any, options: Any = MappingProxyType({}), **settings: Any
 ) -> Verdict:
     """The verdict of a panel of all votes: each a number, a label, or a number for each part."""
-    rubric = load_rubric(name, **options)
+    rubric = loaded_rubric(name).with_options(**options)
     names = rubric.format.part_names or ("It rains.", "It snows.")
 
     def reading(vote: Any) -> Reading:
@@ -316,7 +321,7 @@ NUMBERS: dict[str | Path, Any] = {
 @pytest.mark.parametrize("name", NUMBERS)
 @given(st.data())
 def test_what_a_panel_says_fits_itself(name: str | Path, data: st.DataObject) -> None:
-    rubric, votes = load_rubric(name), data.draw(st.lists(NUMBERS[name], min_size=2, max_size=6))
+    rubric, votes = loaded_rubric(name), data.draw(st.lists(NUMBERS[name], min_size=2, max_size=6))
     verdict = verdict_of_votes(name, *votes, rule=data.draw(st.sampled_from(["mean", "median", "min"])))
     if verdict.score is None:
         return
@@ -533,10 +538,9 @@ def test_run_takes_panels_like_judges_and_the_summary_counts_votes() -> None:
     assert (summary.calls_per_row, summary.split_rate, summary.agreement) == (1, None, None)
 
 
-@pytest.mark.parametrize("code", ["auth", "quota", "budget"])
-def test_error_that_ends_a_run_ends_it_through_a_panel(code: str) -> None:
-    group = panel([voter(5), voter(ModelError(code, "stop", "m"))])
-    with pytest.raises(ModelError, match=code):
+def test_error_that_ends_a_run_ends_it_through_a_panel() -> None:
+    group = panel([voter(5), voter(ModelError("auth", "stop", "m"))])
+    with pytest.raises(ModelError, match="auth"):
         list(run(group, rows(3), concurrency=1))
 
 
