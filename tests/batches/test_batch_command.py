@@ -108,9 +108,8 @@ def test_the_rest_is_asked_for_online(batches: Any, model: str) -> None:
 
 
 @pytest.mark.soak
-@both
-def test_the_rest_is_asked_for_in_further_batches(batches: Any, model: str) -> None:
-    run: BatchCommands = batches(8, model=model, script=by_number(ANSWERS))
+def test_the_rest_is_asked_for_in_further_batches(batches: Any) -> None:
+    run: BatchCommands = batches(8, script=by_number(ANSWERS))
     run.submit()
     run.collect()
     run.server.script = by_number({**LATER, 5: Status(500)})
@@ -136,11 +135,8 @@ STATE = "v.jsonl.batch/state.json"
     [
         pytest.param(None, "", "collect", "groundjudge batch submit", id="collect without a state"),
         pytest.param(None, "", "status", "groundjudge batch submit", id="status without a state"),
-        pytest.param(None, "", "cancel", "groundjudge batch submit", id="cancel without a state"),
         pytest.param(STATE, "{}", "submit", NO_STATE, id="submit with a broken state"),
-        pytest.param(STATE, "{}", "status", NO_STATE, id="status of a broken state"),
         pytest.param("v.jsonl.batch", "{}", "submit", "File exists", id="submit, and the folder is a file"),
-        pytest.param("v.jsonl.batch", "{}", "status", "batch submit", id="status, and the folder is a file"),
         pytest.param("cases.jsonl", "", "submit", "no row could be read", id="no rows"),
         pytest.param("v.jsonl", "{}\n", "submit", EXISTS, id="a file of verdicts that exists"),
         pytest.param(None, "", "submit --out v.parquet", "choose a name that ends in .jsonl", id="a table"),

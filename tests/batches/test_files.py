@@ -125,15 +125,12 @@ BAD = GOOD.replace("<S2>5", "<S2>1").replace("1: 0", "1: 1").replace("5: 1", "5:
 DOUBLE: list[Any] = [
     # What the results have on one request, and the score or the code of the error.
     pytest.param((GOOD, GOOD), 1.0, id="the same twice"),
-    pytest.param((GOOD, GOOD, GOOD), 1.0, id="the same three times"),
     pytest.param((GOOD, Text(GOOD, usage=(9, 9), model="m-2")), 1.0, id="the same at other costs"),
     pytest.param((GOOD, BAD), "ambiguous", id="the better one first"),
     pytest.param((BAD, GOOD), "ambiguous", id="the worse one first"),
-    pytest.param((GOOD, BAD, GOOD), "ambiguous", id="two of three"),
     pytest.param((GOOD, "I cannot say."), "ambiguous", id="one that cannot be read"),
     pytest.param((Text("<S0>because", finish_reason="length"), GOOD), "ambiguous", id="one that was cut off"),
     pytest.param((Text(None, refusal="No."), GOOD), "ambiguous", id="a refusal first"),
-    pytest.param((GOOD, Text(None, refusal="No.")), "ambiguous", id="a refusal behind"),
     pytest.param((Unanswered("expired"), GOOD), 1.0, id="an error first"),
     pytest.param((GOOD, Status(500)), 1.0, id="an error behind"),
     pytest.param((GOOD, Status(500), BAD), "ambiguous", id="an error between"),

@@ -78,15 +78,15 @@ def test_equal_rows_share_a_request_and_rows_without_one_are_counted(batches: An
     assert counts in run.submit().output
 
 
-@pytest.mark.soak
-@both
+@soak
 @pytest.mark.parametrize(
-    ("answer", "takes_effect"),
+    ("model", "answer", "takes_effect"),
     [
-        pytest.param(Cut(), True, id="cut, created"),
-        pytest.param(Cut(), False, marks=soak, id="cut, not created"),
-        pytest.param(Status(500), True, marks=soak, id="500, created"),
-        pytest.param(Status(429, retry_after=0.1), False, marks=soak, id="429, not created"),
+        pytest.param(OPENAI, Cut(), True, id="cut, created"),
+        pytest.param(ANTHROPIC, Cut(), True, id="cut, created, at Anthropic"),
+        pytest.param(OPENAI, Cut(), False, id="cut, not created"),
+        pytest.param(ANTHROPIC, Status(500), True, id="500, created, at Anthropic"),
+        pytest.param(OPENAI, Status(429, retry_after=0.1), False, id="429, not created"),
     ],
 )
 def test_no_batch_is_created_twice_whatever_create_answers(
@@ -120,10 +120,9 @@ def test_a_batch_is_found_however_late_it_is_listed_and_whatever_the_servers_clo
 
 
 @soak
-@both
 @pytest.mark.parametrize("call", ["upload", "create", "list"])
-def test_a_refusal_ends_the_command_and_the_next_one_goes_on(batches: Any, model: str, call: Call) -> None:
-    run: BatchCommands = batches(4, model=model, at_most=2)
+def test_a_refusal_ends_the_command_and_the_next_one_goes_on(batches: Any, call: Call) -> None:
+    run: BatchCommands = batches(4, at_most=2)
     if call == "list":
         run.server.fail("create", Cut(), takes_effect=True)
     run.server.fail(call, Status(401, "bad key"))
@@ -135,28 +134,47 @@ def test_a_refusal_ends_the_command_and_the_next_one_goes_on(batches: Any, model
 # --- downloads ------------------------------------------------------------------------------------
 
 
-@both
+TWICE = [Part(0.5, is_sized=False), Part(0.5)]
+
+
 @pytest.mark.parametrize(
-    "has_ranges",
-    [pytest.param(True, id="with ranges"), pytest.param(False, marks=soak, id="without ranges")],
-)
-@pytest.mark.parametrize(
-    "cuts",
+    ("model", "has_ranges", "cuts"),
     [
-        pytest.param([Part(0.5, is_sized=False), Part(0.5)], id="without a size, then with one"),
-        pytest.param([Part(0.0)] * (TRIES - 1), marks=soak, id="before the first byte, as often as may be"),
-        pytest.param([Part(0.3)] * 3 * TRIES, marks=soak, id="again and again, and more each time"),
-        pytest.param([Part(1.0, is_sized=False)], marks=soak, id="after the last byte, without a size"),
+        pytest.param(OPENAI, True, TWICE, id="without a size, then with one"),
+        pytest.param(OPENAI, False, TWICE, marks=soak, id="without ranges"),
+        pytest.param(ANTHROPIC, True, TWICE, marks=soak, id="of Anthropic"),
+        pytest.param(ANTHROPIC, False, TWICE, marks=soak, id="of Anthropic without ranges"),
         pytest.param(
-            [Part(0.5), Cut(), Part(0.1), Status(500), Part(0.7)], marks=soak, id="errors between parts"
+            OPENAI,
+            True,
+            [Part(0.0)] * (TRIES - 1),
+            marks=soak,
+            id="before the first byte, as often as may be",
         ),
         pytest.param(
-            [Part(0.5, is_cut=False), Part(0.9, is_cut=False)], marks=soak, id="an end as if that were all"
+            OPENAI, True, [Part(0.3)] * 3 * TRIES, marks=soak, id="again and again, and more each time"
+        ),
+        pytest.param(
+            OPENAI, True, [Part(1.0, is_sized=False)], marks=soak, id="after the last byte, without a size"
+        ),
+        pytest.param(
+            OPENAI,
+            True,
+            [Part(0.5), Cut(), Part(0.1), Status(500), Part(0.7)],
+            marks=soak,
+            id="errors between parts",
+        ),
+        pytest.param(
+            OPENAI,
+            True,
+            [Part(0.5, is_cut=False), Part(0.9, is_cut=False)],
+            marks=soak,
+            id="an end as if that were all",
         ),
     ],
 )
 def test_a_download_that_is_cut_is_fetched_again(
-    batches: Any, model: str, cuts: Sequence[Part | Cut | Status], *, has_ranges: bool
+    batches: Any, model: str, has_ranges: Any, cuts: Sequence[Part | Cut | Status]
 ) -> None:
     run = submit_run(batches, model, has_ranges=has_ranges)
     for nth, fault in enumerate(cuts, 1):
@@ -175,19 +193,16 @@ def test_the_file_of_errors_is_fetched_again_too(batches: Any) -> None:
 
 
 @soak
-@both
 @pytest.mark.parametrize(
     "wait", [pytest.param((), id="no wait"), pytest.param(("--wait", "--every", "0.01"), id="wait")]
 )
-def test_a_download_that_is_cut_for_ever_blocks_no_other(
-    batches: Any, model: str, wait: tuple[str, ...]
-) -> None:
-    run = submit_run(batches, model, at_most=2)
+def test_a_download_that_is_cut_for_ever_blocks_no_other(batches: Any, wait: tuple[str, ...]) -> None:
+    run = submit_run(batches, at_most=2)
     run.collect_options = ()
     for batch in run.server.batches.values():
         batch.stages = ["completed"]
     for nth in range(1, TRIES + 1):
-        run.server.fail(DOWNLOAD[model], Part(0.0), nth=nth)
+        run.server.fail("content", Part(0.0), nth=nth)
     if not wait:
         failed = run.collect()
         assert (failed.exit_code, "Error" in failed.stderr or "connection" in failed.stderr) == (2, True)
@@ -197,11 +212,10 @@ def test_a_download_that_is_cut_for_ever_blocks_no_other(
 
 
 @soak
-@both
-@pytest.mark.parametrize("call", ["retrieve", "download", "cancel"])
-def test_an_error_while_collecting_or_cancelling_loses_nothing(batches: Any, model: str, call: Any) -> None:
-    run = submit_run(batches, model, at_most=2)
-    run.server.fail(DOWNLOAD[model] if call == "download" else call, Status(401, "bad key"))
+@pytest.mark.parametrize("call", ["retrieve", "content", "cancel"])
+def test_an_error_while_collecting_or_cancelling_loses_nothing(batches: Any, call: Call) -> None:
+    run = submit_run(batches, at_most=2)
+    run.server.fail(call, Status(401, "bad key"))
     failed = run.invoke("batch", "cancel", run.out) if call == "cancel" else run.collect()
     assert (failed.exit_code, "bad key" in failed.stderr) == (2, True)
     check(run)
@@ -232,10 +246,9 @@ def test_what_a_range_brings_is_not_fetched_twice(batches: Any) -> None:
 
 @soak
 @both
-@pytest.mark.parametrize("late_share", [0.0, 0.5], ids=["none is there", "half are there"])
-def test_results_that_are_not_there_yet_are_waited_for(batches: Any, model: str, late_share: float) -> None:
-    run = submit_run(batches, model, late_for=3, late_share=late_share)
-    assert f"{4 * late_share:.0f} of 4 results are available" in check(run)
+def test_results_that_are_not_there_yet_are_waited_for(batches: Any, model: str) -> None:
+    run = submit_run(batches, model, late_for=3, late_share=0.5)
+    assert "2 of 4 results are available" in check(run)
 
 
 @soak
@@ -248,14 +261,12 @@ def test_a_file_that_is_announced_and_not_there_is_waited_for(batches: Any) -> N
 
 
 @soak
-@both
-@pytest.mark.parametrize("late_share", [0.0, 0.5], ids=["none is there", "half are there"])
 @pytest.mark.parametrize(
-    "finish",
+    ("model", "late_share", "finish"),
     [
-        pytest.param((), id="as it is"),
-        pytest.param(("--finish", "online"), id="online"),
-        pytest.param(("--finish", "batch"), id="batch"),
+        pytest.param(OPENAI, 0.0, (), id="none is there"),
+        pytest.param(OPENAI, 0.5, ("--finish", "online"), id="half are there, the rest online"),
+        pytest.param(ANTHROPIC, 0.5, ("--finish", "batch"), id="half are there, the rest in a batch"),
     ],
 )
 def test_results_that_never_come_are_given_up_but_taken_when_they_come_after_all(
@@ -293,20 +304,19 @@ def test_what_came_once_stays(batches: Any) -> None:
 # --- limits of enqueued tokens ----------------------------------------------------------------------
 
 
-@pytest.mark.soak
-@both
+@soak
 @pytest.mark.parametrize(
     ("limit", "n_parts", "wait"),
     [
         pytest.param(("--max-tokens-per-batch", "1800"), 3, True, id="tokens for two requests"),
-        pytest.param(("--max-tokens-per-batch", "1"), 5, True, marks=soak, id="tokens for none"),
-        pytest.param(("--max-requests", "2"), 3, False, marks=soak, id="two requests"),
+        pytest.param(("--max-tokens-per-batch", "1"), 5, True, id="tokens for none"),
+        pytest.param(("--max-requests", "2"), 3, False, id="two requests"),
     ],
 )
 def test_with_a_limit_the_next_batch_is_sent_when_one_ends(
-    batches: Any, model: str, limit: tuple[str, ...], n_parts: int, *, wait: bool
+    batches: Any, limit: tuple[str, ...], n_parts: int, *, wait: bool
 ) -> None:
-    run: BatchCommands = batches(5, model=model, max_enqueued=2000)
+    run: BatchCommands = batches(5, max_enqueued=2000)
     submitted = run.submit(*limit)
     assert submitted.exit_code == 0, submitted.output
     assert f"sends {n_parts - 1} more batches" in submitted.output
@@ -343,16 +353,15 @@ def test_limits_can_be_given_when_a_run_goes_on(batches: Any) -> None:
 
 
 @soak
-@both
-def test_cancel_sends_nothing_more(batches: Any, model: str) -> None:
-    run: BatchCommands = batches(4, model=model)
+def test_cancel_sends_nothing_more(batches: Any) -> None:
+    run: BatchCommands = batches(4)
     run.submit("--max-requests", "2")
     cancelled = run.invoke("batch", "cancel", run.out)
     assert (cancelled.exit_code, "): cancelled" in cancelled.stdout) == (0, True)
     assert run.collect().exit_code == 1
     assert len(run.server.batches) == 1
     assert [*run.results().values()] == [1.0, "cancelled", "cancelled", "cancelled"]
-    assert f"{model.rpartition(':')[2]}: the batch was cancelled before it was sent" in errors_of(run)
+    assert f"{run.model}: the batch was cancelled before it was sent" in errors_of(run)
     assert run.collect("--finish", "batch").exit_code == 0
     assert run.results() == ALL
 
@@ -360,11 +369,9 @@ def test_cancel_sends_nothing_more(batches: Any, model: str) -> None:
 # --- batches that are refused -----------------------------------------------------------------------
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    "n_refused", [pytest.param(1, id="once"), pytest.param(5, marks=soak, id="five times")]
-)
-def test_a_batch_that_was_refused_was_not_an_attempt(batches: Any, n_refused: int) -> None:
+@soak
+def test_a_batch_that_was_refused_was_not_an_attempt(batches: Any) -> None:
+    n_refused = 5
     run = submit_run(batches, ends=[*["failed"] * n_refused, "completed"])
     for number in range(n_refused):
         assert run.collect(*(("--finish", "batch") if number else ())).exit_code == 1
@@ -436,9 +443,8 @@ def test_a_batch_that_the_provider_no_longer_knows_blocks_no_other(batches: Any,
 
 
 @soak
-@both
-def test_a_new_batch_that_is_not_known_yet_is_waited_for(batches: Any, model: str) -> None:
-    run = submit_run(batches, model)
+def test_a_new_batch_that_is_not_known_yet_is_waited_for(batches: Any) -> None:
+    run = submit_run(batches)
     run.patience = ("--listed-within", "60")
     for nth in (1, 2, 3, 4):
         run.server.fail("retrieve", Status(404, "No such Batch"), nth=nth)
@@ -446,9 +452,8 @@ def test_a_new_batch_that_is_not_known_yet_is_waited_for(batches: Any, model: st
 
 
 @soak
-@both
-def test_a_batch_that_is_unknown_can_be_cancelled_and_asked_again(batches: Any, model: str) -> None:
-    run = submit_run(batches, model, at_most=2)
+def test_a_batch_that_is_unknown_can_be_cancelled_and_asked_again(batches: Any) -> None:
+    run = submit_run(batches, at_most=2)
     changed_parts(run, since=0.0)
     run.server.batches.pop(next(iter(run.server.batches)))
     cancelled = run.invoke("batch", "cancel", run.out)
@@ -461,7 +466,6 @@ def test_a_batch_that_is_unknown_can_be_cancelled_and_asked_again(batches: Any, 
 # --- results for cases that have changed --------------------------------------------------------------
 
 
-@both
 @pytest.mark.parametrize(
     "finish",
     [
@@ -471,9 +475,9 @@ def test_a_batch_that_is_unknown_can_be_cancelled_and_asked_again(batches: Any, 
     ],
 )
 def test_a_case_that_changed_is_not_given_the_result_of_the_earlier_one(
-    batches: Any, model: str, finish: tuple[str, ...]
+    batches: Any, finish: tuple[str, ...]
 ) -> None:
-    run = submit_run(batches, model)
+    run = submit_run(batches)
     changed = rows(4)
     changed[1]["response"] = "At ten."
     run.write_cases(changed[:3])
