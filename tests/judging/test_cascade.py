@@ -94,11 +94,8 @@ RESULT = {"status", "score", "scores", "weakest", "value", "label", "passed", "r
 
 @pytest.mark.parametrize(("answers", "expected"), DECIDED.values(), ids=DECIDED)
 def test_verdict_is_that_of_the_first_judge_that_is_sure(answers: Sequence[object], expected: int) -> None:
-    def make() -> Cascade:
-        return cascade([judge_of(answer, name=f"m{n}") for n, answer in enumerate(answers)], until=BOUNDS)
-
-    judge = make()
-    verdict, awaited = judge.judge(CASE), asyncio.run(make().ajudge(CASE))
+    judge = cascade([judge_of(answer, name=f"m{n}") for n, answer in enumerate(answers)], until=BOUNDS)
+    verdict = judge.judge(CASE)
     assert n_asked(judge) == [1] * expected + [0] * (len(answers) - expected)
     assert (verdict.decided_after, len(verdict.votes), verdict.attempts) == (expected,) * 3
     assert verdict.decided_by == f"groundedness@m{expected - 1}"
@@ -109,8 +106,14 @@ def test_verdict_is_that_of_the_first_judge_that_is_sure(answers: Sequence[objec
         isinstance(answer, Exception) or answer == UNREADABLE for answer in answers[:expected]
     ]
     assert (verdict.agreement, verdict.spread) == (None, None)
-    assert verdict.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+
+
+def test_asynchronous_callers_get_the_same_verdict() -> None:
+    judges = [judge_of(4, 4), judge_of(1, 1, name="strong")]
+    judge = cascade(judges, until=BOUNDS)
+    verdict, awaited = judge.judge(CASE), asyncio.run(judge.ajudge(CASE))
+    assert verdict.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
 
 
 AT_BOUNDS: Mapping[str, tuple[object, object, bool]] = {
@@ -159,8 +162,17 @@ def test_weakest_sentence_decides_whether_a_judge_of_sentences_is_sure() -> None
         assert (verdict.decided_after, verdict.weakest) == (1, 0.0)
 
 
-@pytest.mark.parametrize("by", ["score", "probability"])
-@pytest.mark.parametrize(("whole", "decided_after"), [(5, 1), (10, 1), (11, 2), (89, 2), (90, 1)])
+@pytest.mark.parametrize(
+    ("by", "whole", "decided_after"),
+    [
+        ("score", 10, 1),
+        ("score", 11, 2),
+        ("score", 89, 2),
+        ("score", 90, 1),
+        ("probability", 10, 1),
+        ("probability", 89, 2),
+    ],
+)
 def test_whole_decides_whether_a_judge_of_numbered_sentences_is_sure(
     by: Any, whole: int, decided_after: int
 ) -> None:
@@ -247,8 +259,14 @@ DECISIONS = {
 }
 
 
-@pytest.mark.parametrize(("probability", "decided_after"), DECISIONS.values(), ids=DECISIONS)
-@pytest.mark.parametrize("name", ["groundedness", "statement_groundedness", "confidence_grounding"])
+@pytest.mark.parametrize(
+    ("name", "probability", "decided_after"),
+    [
+        *(pytest.param("groundedness", *row, id=name) for name, row in DECISIONS.items()),
+        pytest.param("statement_groundedness", 0.97, 1, id="sure of every sentence"),
+        pytest.param("confidence_grounding", 0.02, 1, id="sure of the worst level"),
+    ],
+)
 def test_decision_model_decides_where_its_probability_says_so(
     name: str, probability: float, decided_after: int
 ) -> None:
@@ -291,8 +309,14 @@ OFFLINE_FIRST: Mapping[str, tuple[str, int]] = {
 }
 
 
-@pytest.mark.parametrize(("response", "decided_after"), OFFLINE_FIRST.values(), ids=OFFLINE_FIRST)
-@pytest.mark.parametrize("name", ["groundedness", "statement_groundedness"])
+@pytest.mark.parametrize(
+    ("name", "response", "decided_after"),
+    [
+        *(pytest.param("groundedness", *row, id=name) for name, row in OFFLINE_FIRST.items()),
+        pytest.param("statement_groundedness", "It rains in May.", 1, id="a sentence of the source"),
+        pytest.param("statement_groundedness", "It rains in May. Nobody minds.", 2, id="one of two"),
+    ],
+)
 def test_what_the_offline_judge_passes_stands_and_the_rest_is_asked(
     name: str, response: str, decided_after: int
 ) -> None:

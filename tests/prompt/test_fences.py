@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from itertools import count
 from typing import Any
 
 import pytest
@@ -149,45 +148,26 @@ def test_code_does_not_depend_on_what_the_prompt_does_not_show() -> None:
 DIGITS = "".join(sha256(f"{index}".encode()).hexdigest() for index in range(512))
 
 
-BLOCKS: dict[str, Callable[[str], Block]] = {
-    "a response": lambda text: Block("response", text),
-    "a document": lambda text: Block("context", (Block("document", text),)),
-    "a title": lambda text: Block("context", (Block("document", "", f' title="{text}"'),)),
+FORGED: dict[str, tuple[Callable[[str], Block], str]] = {
+    "a response": (lambda text: Block("response", text), f"{DIGITS} 3582"),
+    "a response in capitals": (lambda text: Block("response", text), f"{DIGITS.upper()} 65950"),
+    "a document": (lambda text: Block("context", (Block("document", text),)), f"{DIGITS} 50806"),
+    "a title": (
+        lambda text: Block("context", (Block("document", "", f' title="{text}"'),)),
+        f"{DIGITS} 240907",
+    ),
 }
+"""With these numbers behind the digits, the code that is tried first is among them: found by counting, as an
+attacker could."""
 
 
-@pytest.mark.parametrize("make_block", BLOCKS.values(), ids=BLOCKS)
-@pytest.mark.parametrize(
-    "digits", [DIGITS, pytest.param(DIGITS.upper(), marks=pytest.mark.soak)], ids=["", "upper"]
-)
-def test_code_that_a_value_contains_is_not_used(digits: str, make_block: Callable[[str], Block]) -> None:
-    folded = digits.lower()
-    codes = {folded[at : at + 8] for at in range(len(folded))}
-    before, after = f"0\n{fence_block(make_block(f'{digits} |'), '')}".encode().split(b"|")
-    hash_of_beginning = sha256(before)
-
-    def first_code(nonce: int) -> str:
-        digest = hash_of_beginning.copy()
-        digest.update(str(nonce).encode() + after)
-        return digest.hexdigest()[:8]
-
-    # As an attacker could find a text that contains the first code that is tried for it.
-    forged = next(f"{digits} {nonce}" for nonce in count() if first_code(nonce) in codes)
-    assert code_for([make_block(forged)]) not in forged.lower()
-
-
-NONCE_WITH_CODE_IN_CAPITALS = 65950
-"""With this number behind the digits, the code that is tried first is among them: found by counting."""
-
-
-def test_code_that_a_value_contains_in_capitals_is_not_used() -> None:
-    block = Block("response", f"{DIGITS.upper()} {NONCE_WITH_CODE_IN_CAPITALS}")
-    values = fence_block(block, "")
-    first_code = sha256(f"0\n{values}".encode()).hexdigest()[:8]
-    assert first_code not in values
-    assert first_code.upper() in values
+@pytest.mark.parametrize(("make_block", "forged"), FORGED.values(), ids=FORGED)
+def test_code_that_a_value_contains_is_not_used(make_block: Callable[[str], Block], forged: str) -> None:
+    block = make_block(forged)
+    first_code = sha256(f"0\n{fence_block(block, '')}".encode()).hexdigest()[:8]
+    assert first_code in forged.lower()
     assert code_for([block]) != first_code
-    assert code_for([block]) not in values.lower()
+    assert code_for([block]) not in forged.lower()
 
 
 # --- control tokens ---------------------------------------------------------------------------
@@ -375,8 +355,8 @@ LONG = [
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("text", LONG)
+@pytest.mark.parametrize("text", LONG, ids=ascii)
 def test_long_text_of_brackets_is_asked_about_in_linear_time(text: str) -> None:
-    long = text * (320_000 // len(text))
+    long = text * (160_000 // len(text))
     prompt = load_rubric("groundedness").ask({"query": "q", "context": long, "response": "r"})
     assert without_control_tokens(long.strip()) in prompt.messages[1]["content"]

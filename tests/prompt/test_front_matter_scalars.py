@@ -69,8 +69,8 @@ LONG = {
 
 @pytest.mark.parametrize("name", LONG)
 def test_long_scalars_are_read_or_refused_in_time(name: str) -> None:
-    text = LONG[name] * (1_000_000 // len(LONG[name]))
+    text = LONG[name] * (300_000 // len(LONG[name]))
     started = process_time()
     with suppress(PromptError):
         Prompt.parse(f"---\ndescription: {text}\n---\nuser:\n{{{{query}}}}")
-    assert process_time() - started < 2  # a number of base 60 took a minute
+    assert process_time() - started < 1  # a number of base 60 took five seconds
