@@ -68,11 +68,6 @@ def collect_late_results(run: BatchCommands) -> list[str]:
     return collect(run)
 
 
-def send_again_what_was_refused(run: BatchCommands) -> list[str]:
-    run.server.ends = ["failed", "failed", "failed", "completed"]
-    return collect_again(run)
-
-
 def send_again_what_expired(run: BatchCommands) -> list[str]:
     run.server.script = by_number(dict.fromkeys(range(0, N_ROWS, 2), Unanswered("expired")))
     return collect_again(run)
@@ -97,7 +92,6 @@ def collect_again(run: BatchCommands) -> list[str]:
         (collect, ANTHROPIC, "results", "midway", 1),
         (collect_with_a_limit, OPENAI, "create", "after", 1),
         (collect_late_results, ANTHROPIC, "results", "midway", 1),
-        (send_again_what_was_refused, OPENAI, "create", "after", 1),
         (send_again_what_expired, OPENAI, "create", "after", 1),
     ],
 )

@@ -517,7 +517,9 @@ def test_files_that_cannot_be_deleted_lose_nothing(batches: Any, call: Call) -> 
 def with_a_full_disk(run: BatchCommands, arguments: list[str]) -> str:
     """What a command says where no file can exceed 20,000 bytes."""
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
-    process = run_command(*arguments, env={**os.environ, **environment(run.server)}, preexec_fn=limit)
+    # Otherwise Python cuts off the bytecode that it keeps, and cannot import the package any more.
+    environ = {**os.environ, **environment(run.server), "PYTHONDONTWRITEBYTECODE": "1"}
+    process = run_command(*arguments, env=environ, preexec_fn=limit)
     assert process.returncode == 2
     return process.stderr.splitlines()[-1]
 

@@ -113,18 +113,14 @@ def judge_and_kill(
     return verdict_by_job
 
 
+N_KILLS, CONCURRENCY = 3, 32
+
+
+@pytest.mark.soak
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("size", "concurrency", "n_kills", "seed"),
-    [
-        pytest.param(SOAK_ROWS, 32, 5, 2, id="many rows, five kills", marks=pytest.mark.soak),
-    ],
-)
-def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
-    tmp_path: Path, size: int, concurrency: int, n_kills: int, seed: int
-) -> None:
-    endpoint = FailingEndpoint(seed)
-    verdict_by_job = judge_and_kill(tmp_path, endpoint, size, concurrency, n_kills)
+def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(tmp_path: Path) -> None:
+    endpoint = FailingEndpoint(seed=2)
+    verdict_by_job = judge_and_kill(tmp_path, endpoint, SOAK_ROWS, CONCURRENCY, N_KILLS)
     for job, verdict in verdict_by_job.items():
         check_verdict(verdict, job, endpoint)
     met_codes = set[str]()
@@ -136,4 +132,4 @@ def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
     assert met_codes == {"", *CODES}
     failed_jobs = [job for job in verdict_by_job if not endpoint.was_right(job)]
     assert 0 < len(failed_jobs) < 0.2 * len(verdict_by_job)
-    assert n_repeated <= n_kills * concurrency
+    assert n_repeated <= N_KILLS * CONCURRENCY

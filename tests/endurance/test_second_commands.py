@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 from batch_commands import BatchCommands, environment, number_of
 from batch_commands import rows as numbered_rows
 from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in
@@ -20,16 +19,11 @@ from standin_openai import Answer, Hang, StandIn, Text
 from stepped_commands import AT_MOST, Steps, status_of
 
 pytest_plugins = ["batch_servers"]
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
 N_ROWS = 6
 ALL = [str(number) for number in range(N_ROWS)]
 OFFLINE = ("--judge", "groundedness", "--model", "offline")
-
-
-def soak(row_name: str, *row: object) -> ParameterSet:
-    """A row of a table that takes long."""
-    return pytest.param(*row, id=row_name, marks=pytest.mark.soak)
 
 
 @pytest.fixture
@@ -74,24 +68,21 @@ def other_files(out: Path) -> set[str]:
     return {name for name in names if not temporary_name.fullmatch(name)}
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(
-    ("way", "content", "stride"),
+    ("way", "content"),
     [
-        pytest.param("--resume", "begun", 80, id="a begun file is resumed, some steps"),
-        soak("a begun file is resumed", "--resume", "begun", 1),
-        soak("a new file is resumed", "--resume", "none", 1),
-        soak("a begun file is overwritten", "--overwrite", "begun", 1),
-        soak("a new file is overwritten", "--overwrite", "none", 1),
+        pytest.param("--resume", "begun", id="a begun file is resumed"),
+        pytest.param("--resume", "none", id="a new file is resumed"),
+        pytest.param("--overwrite", "begun", id="a begun file is overwritten"),
     ],
 )
 def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
-    invoke: Invoke, cases: Path, out: Path, beginning: bytes, *, content: str, way: str, stride: int
+    invoke: Invoke, cases: Path, out: Path, beginning: bytes, *, content: str, way: str
 ) -> None:
     run = ("run", cases, *OFFLINE, "--out", out)
     steps = Steps(out.parent, {})
     n_killed = 0
-    for nth in count(1, stride):
+    for nth in count(1):
         out.unlink(missing_ok=True)
         if content == "begun":
             out.write_bytes(beginning)
@@ -110,17 +101,16 @@ def test_a_run_is_killed_at_each_step(  # noqa: PLR0913  fixtures and a row of t
     assert n_killed >= 1
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(
     ("first", "second", "stride"),
     [
-        pytest.param("--resume", ("--resume",), 12, id="both resume, some steps"),
-        soak("the second run has no option", "--resume", (), 1),
-        soak("the second run overwrites", "--resume", ("--overwrite",), 1),
-        soak("the second run resumes what is overwritten", "--overwrite", ("--resume",), 1),
+        pytest.param("--resume", ("--resume",), 12, id="both resume"),
+        pytest.param("--resume", (), 12, id="the second run has no option"),
+        pytest.param("--resume", ("--overwrite",), 3, id="the second run overwrites"),
+        pytest.param("--overwrite", ("--resume",), 3, id="the second run resumes what is overwritten"),
     ],
 )
-def test_a_second_run_comes_at_each_step(  # noqa: PLR0913  fixtures and a row of the table
+def test_a_second_run_comes_at_every_few_steps(  # noqa: PLR0913  fixtures and a row of the table
     invoke: Invoke,
     cases: Path,
     out: Path,
@@ -179,8 +169,8 @@ class Endpoint:
 @pytest.mark.parametrize(
     ("n_commands", "n_rounds", "seed"),
     [
-        soak("two commands, six times", 2, 6, 1),
-        soak("four commands, six times", 4, 6, 2),
+        pytest.param(2, 3, 1, id="two commands, three times"),
+        pytest.param(4, 3, 2, id="four commands, three times"),
     ],
 )
 def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures and a row of the table
@@ -229,13 +219,13 @@ def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures a
 @pytest.mark.parametrize(
     ("command", "way", "stride"),
     [
-        soak("submit is held", "submit", "held", 1),
-        soak("submit is killed", "submit", "killed", 1),
-        soak("collect is held", "collect", "held", 1),
-        soak("collect is killed", "collect", "killed", 1),
+        pytest.param("submit", "held", 3, id="submit is held"),
+        pytest.param("submit", "killed", 2, id="submit is killed"),
+        pytest.param("collect", "held", 3, id="collect is held"),
+        pytest.param("collect", "killed", 2, id="collect is killed"),
     ],
 )
-def test_a_command_on_a_batch_folder_is_stopped_at_each_step(
+def test_a_command_on_a_batch_folder_is_stopped_at_every_few_steps(
     batches: Any, tmp_path: Path, *, command: str, way: str, stride: int
 ) -> None:
     """After a kill the next command goes on; while one is at work, every other one is refused."""

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
@@ -65,6 +66,26 @@ EXCEPTIONS: dict[str, Callable[[], BaseException]] = {
 # Models
 
 
+class Chat(SimpleChatModel):
+    """A chat model that raises."""
+
+    make: Any
+
+    @property
+    def _llm_type(self) -> str:
+        return "chat"
+
+    def _call(self, *_: Any, **__: Any) -> str:
+        raise self.make()
+
+
+class AsyncChat(Chat):
+    """One that raises in its asynchronous method too."""
+
+    async def _agenerate(self, *_: Any, **__: Any) -> Any:
+        raise self.make()
+
+
 def models_that_raise(make: Callable[[], BaseException]) -> Iterator[tuple[str, Any]]:
     """Models of every kind that raise the exception, by name."""
 
@@ -109,21 +130,8 @@ def models_that_raise(make: Callable[[], BaseException]) -> Iterator[tuple[str, 
     yield "object with complete", WithComplete()
     yield "mock of a client", (Mock(chat=Mock(completions=Mock(create=Mock(side_effect=create)))), "m")
     yield "DeepEval model", DeepEvalModel()
-
-    class Chat(SimpleChatModel):
-        @property
-        def _llm_type(self) -> str:
-            return "chat"
-
-        def _call(self, *_: Any, **__: Any) -> str:
-            raise make()
-
-    class AsyncChat(Chat):
-        async def _agenerate(self, *_: Any, **__: Any) -> Any:
-            raise make()
-
-    yield "chat model", Chat()
-    yield "asynchronous chat model", AsyncChat()
+    yield "chat model", Chat(make=make)
+    yield "asynchronous chat model", AsyncChat(make=make)
 
 
 def decision_models_that_raise(make: Callable[[], BaseException]) -> Iterator[tuple[str, Any]]:
@@ -139,27 +147,33 @@ def decision_models_that_raise(make: Callable[[], BaseException]) -> Iterator[tu
 
     yield "function of questions", answer_questions
     yield "asynchronous function of questions", async_answer_questions
-    # LangChain has decision models since 1.8.
+    for name, model_class in decision_model_classes().items():
+        yield name, model_class(make=make)
+
+
+@cache
+def decision_model_classes() -> dict[str, Any]:
+    """Decision models of LangChain, which has them since 1.8."""
     if find_spec("langchain_core.decisions") is None:
-        return
+        return {}
     decisions: Any = import_module("langchain_core.decisions")
 
     class MyDecisionModel(decisions.BaseDecisionModel):  # type: ignore[misc]  # a class that is imported late
         model: str = "m"
+        make: Any
 
         @property
         def _provider(self) -> str:
             return "mine"
 
         def _classify(self, *_: Any) -> Any:
-            raise make()
+            raise self.make()
 
     class AsyncDecisionModel(MyDecisionModel):
         async def _aclassify(self, *_: Any) -> Any:
-            raise make()
+            raise self.make()
 
-    yield "decision model", MyDecisionModel()
-    yield "asynchronous decision model", AsyncDecisionModel()
+    return {"decision model": MyDecisionModel, "asynchronous decision model": AsyncDecisionModel}
 
 
 # Ways to call a judge
@@ -236,27 +250,33 @@ def codes_of(way: Callable[[Any], Any], models: Iterator[tuple[str, Any]], **opt
     return codes
 
 
-@pytest.mark.parametrize("make", EXCEPTIONS.values(), ids=EXCEPTIONS)
-def test_what_a_model_raises_is_the_error_of_its_row(make: Callable[[], BaseException]) -> None:
+@pytest.mark.parametrize(
+    "name", ["StopIteration", "CancelledError", "text that cannot be made", "BaseException"]
+)
+def test_what_a_model_of_any_kind_raises_is_the_error_of_its_row(name: str) -> None:
+    make = EXCEPTIONS[name]
     models = [*models_that_raise(make), *decision_models_that_raise(make)]
     assert codes_of(WAYS["evaluate"], iter(models)) == {kind: "failed" for kind, _ in models}
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_every_way_to_call_a_judge_gives_that_error(way: Callable[[Any], str | None]) -> None:
-    for name in ("StopIteration", "CancelledError", "BaseException"):
-        codes = codes_of(way, islice(models_that_raise(EXCEPTIONS[name]), 2))
-        assert codes == {"function": "failed", "asynchronous function": "failed"}, name
+    (function,) = islice(models_that_raise(EXCEPTIONS["StopIteration"]), 1)
+    _, async_function = islice(models_that_raise(EXCEPTIONS["CancelledError"]), 2)
+    codes = codes_of(way, iter([function, async_function]))
+    assert codes == {"function": "failed", "asynchronous function": "failed"}
 
 
 @pytest.mark.parametrize("make", EXCEPTIONS.values(), ids=EXCEPTIONS)
-def test_what_the_models_of_a_panel_raise_is_the_error_of_each_vote(
+def test_what_a_function_raises_is_the_error_of_its_row_and_of_each_vote(
     make: Callable[[], BaseException],
 ) -> None:
     def by_votes(panel: Any) -> set[str | None]:
         verdict = panel.evaluate(ROW)
         return {code_of(verdict), *map(code_of, verdict.votes)}
 
+    alone = codes_of(WAYS["evaluate"], islice(models_that_raise(make), 2))
+    assert alone == {"function": "failed", "asynchronous function": "failed"}
     codes = codes_of(by_votes, islice(models_that_raise(make), 2), repeats=2)
     assert codes == {"function": {"failed"}, "asynchronous function": {"failed"}}
 

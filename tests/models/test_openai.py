@@ -59,6 +59,9 @@ def error_of(model: OpenAIModel) -> ModelError:
     return caught.value
 
 
+Served = tuple[StandIn, list[OpenAIModel]]
+
+
 @contextmanager
 def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
     """A model of the library's own client, and one of each of openai's; no client retries by itself."""
@@ -71,6 +74,20 @@ def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
             OpenAIModel("m", client=async_client),
         ]
         shared_loop().run(async_client.close)
+
+
+@pytest.fixture(scope="module")
+def served_models() -> Generator[Served]:
+    """A stand-in, and models at it, which learn nothing of what it refuses: for replies and errors."""
+    with StandIn() as server, each_model(server) as models:
+        yield server, models
+
+
+@pytest.fixture
+def served(served_models: Served) -> Served:
+    """The same, without the requests of earlier tests."""
+    served_models[0].requests.clear()
+    return served_models
 
 
 # What is sent, and what it becomes
@@ -96,10 +113,11 @@ def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
         ),
     ],
 )
-def test_request_is_sent_unchanged(parameters: dict[str, Any]) -> None:
-    with StandIn() as server, each_model(server) as models:
-        for model in models:
-            ask_sync(model, request(**parameters))
+def test_request_is_sent_unchanged(served: Served, parameters: dict[str, Any]) -> None:
+    server, models = served
+    server.script = ["fine"]
+    for model in models:
+        ask_sync(model, request(**parameters))
     assert server.bodies == [{"model": "m", "messages": MESSAGES, **parameters}] * len(models)
 
 
@@ -145,19 +163,22 @@ OUTCOMES = [
 
 
 @pytest.mark.parametrize(("answer", "outcome"), OUTCOMES)
-def test_answer_is_read_as_a_reply_or_is_a_permanent_error(answer: Answer, outcome: Reply | str) -> None:
-    with StandIn([answer]) as server, each_model(server) as models:
-        for model in models:
-            server.requests.clear()
-            if isinstance(outcome, Reply):
-                assert ask_sync(model) == outcome
-                continue
-            with pytest.raises(ModelError) as caught:
-                ask_sync(model)
-            code, _, words = outcome.partition(": ")
-            assert (caught.value.code, caught.value.subject, len(server.requests)) == (code, "m", 1)
-            assert words in caught.value.message
-            assert "OPENAI_" in caught.value.message
+def test_answer_is_read_as_a_reply_or_is_a_permanent_error(
+    served: Served, answer: Answer, outcome: Reply | str
+) -> None:
+    server, models = served
+    server.script = [answer]
+    for model in models:
+        server.requests.clear()
+        if isinstance(outcome, Reply):
+            assert ask_sync(model) == outcome
+            continue
+        with pytest.raises(ModelError) as caught:
+            ask_sync(model)
+        code, _, words = outcome.partition(": ")
+        assert (caught.value.code, caught.value.subject, len(server.requests)) == (code, "m", 1)
+        assert words in caught.value.message
+        assert "OPENAI_" in caught.value.message
 
 
 def test_what_is_not_found_is_named_by_its_path_alone() -> None:
@@ -186,15 +207,18 @@ PAGES = {
 
 
 @pytest.mark.parametrize(("answer", "words"), PAGES.values(), ids=PAGES)
-def test_status_200_without_a_completion_is_a_server_error(answer: Answer, words: str) -> None:
-    with StandIn([answer]) as server, each_model(server) as (model, *models_of_clients):
-        error = error_of(model)
-        assert error.code == "server"
-        assert words in error.message
-        assert "OPENAI_BASE_URL" in error.message
-        for model_of_client in models_of_clients:
-            with pytest.raises(ModelError, match=r"^server: .*OPENAI_BASE_URL"):
-                ask_sync(model_of_client)
+def test_status_200_without_a_completion_is_a_server_error(
+    served: Served, answer: Answer, words: str
+) -> None:
+    server, (model, *models_of_clients) = served
+    server.script = [answer]
+    error = error_of(model)
+    assert error.code == "server"
+    assert words in error.message
+    assert "OPENAI_BASE_URL" in error.message
+    for model_of_client in models_of_clients:
+        with pytest.raises(ModelError, match=r"^server: .*OPENAI_BASE_URL"):
+            ask_sync(model_of_client)
 
 
 def test_status_200_without_a_completion_is_sent_again() -> None:

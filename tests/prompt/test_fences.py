@@ -286,12 +286,14 @@ def test_no_token_of_a_family_of_models_is_in_a_prompt(tokens: str) -> None:
         assert re.findall(r"\w+", tokens)[0] in prompt
 
 
+STATEMENT = load_rubric("statement_groundedness")
+
+
 @pytest.mark.parametrize("tokens", CONTROL_TOKENS.values(), ids=CONTROL_TOKENS)
 def test_no_token_of_a_family_of_models_is_in_the_question_after_a_reply_that_cannot_be_read(
     tokens: str,
 ) -> None:
-    rubric = load_rubric("statement_groundedness")
-    request = rubric.ask({"query": "q", "context": ["c"], "response": "It opens at nine."})
+    request = STATEMENT.ask({"query": "q", "context": ["c"], "response": "It opens at nine."})
     error = ReplyError("no_verdict", f"What {tokens} is this?", "unreadable", quotes=(f"So {tokens}",))
     reply, complaint = next_request(request, Reply(error.reply), error).messages[-2:]
     for token in tokens.split():
