@@ -84,41 +84,25 @@ FAULTS_OF_BOTH: Mapping[str, Callable[[dict[str, Any]], object]] = {
     "the likeliest option is left out": probabilities("verdict", D=None),
     "an option too many": probabilities("verdict", E=0.0),
     "an option in small letters": probabilities("verdict", A=None, a=0.1),
-    "an option with a blank": lambda answers: answers["verdict"].update(
-        probabilities={"A ": 0.1, "B": 0.2, "C": 0.3, "D": 0.4}
-    ),
-    "options by their numbers": lambda answers: answers["verdict"].update(
-        probabilities={"0": 0.1, "1": 0.2, "2": 0.3, "3": 0.4}
-    ),
     "no option at all": lambda answers: answers["verdict"].update(probabilities={}),
     "a level is left out": probabilities("recall", _0=None),
-    "a level too many": probabilities("recall", _3=0.0),
     "levels from 1": lambda answers: answers["recall"].update(probabilities={"1": 0.25, "2": 0.25, "3": 0.5}),
     "a sum of 0.97": probabilities("verdict", D=0.37),
     "a sum of 1.03": probabilities("verdict", D=0.43),
-    "a sum of 2": probabilities("verdict", A=1, D=0.5),
     "percent": lambda answers: answers["verdict"].update(probabilities={"A": 10, "B": 20, "C": 30, "D": 40}),
-    "levels with a sum of 0.98": probabilities("recall", _2=0.48),
     "all zero": lambda answers: answers["verdict"].update(probabilities={"A": 0, "B": 0.0, "C": 0, "D": 0}),
     "a number below 0": probabilities("verdict", A=-0.1, D=0.6),
-    "a number just below 0": probabilities("verdict", A=-1e-9),
     "a number above 1": probabilities("verdict", A=0, B=0, C=0, D=1.01),
     "a number as a text": probabilities("verdict", A="0.1"),
-    "all numbers as texts": lambda answers: answers["recall"].update(
-        probabilities={"0": "0.25", "1": "0.25", "2": "0.5"}
-    ),
     "true for 1": lambda answers: answers["verdict"].update(
         probabilities={"A": False, "B": False, "C": False, "D": True}
     ),
-    "a list for a number": probabilities("verdict", A=[0.1]),
     "a mapping for a number": probabilities("verdict", A={"probability": 0.1}),
-    "an empty text for a number": probabilities("verdict", A=""),
     "no type": lambda answers: answers["verdict"].pop("type"),
     "an unknown type": fields("verdict", type="ranking"),
     "the type of the other question": fields("verdict", type="score"),
     "a predicate": fields("verdict", type="predicate", probability=0.9),
     "a noul": fields("recall", type="noul", noul=0.9),
-    "the type in capitals": fields("verdict", type="CHOICE"),
     "a number as the type": fields("verdict", type=1),
     "an answer that nobody asked for": lambda answers: answers.update(s1=answers["verdict"]),
     "two answers under each other's names": lambda answers: answers.update(
@@ -146,11 +130,8 @@ THIRDS = (
 
 FAULTY_TEXTS: Mapping[str, str] = {
     "nothing": "",
-    "blanks": "  \n",
     "prose": "The response is grounded.",
-    "a number": "0.9",
     "null": "null",
-    "a list": "[]",
     "an error page": "<html>502 Bad Gateway</html>",
     "a chat completion": '{"choices": [{"message": {"content": "5"}}]}',
     "cut off": '{"answers": [{"type": "score", "name": "rec',
@@ -158,20 +139,15 @@ FAULTY_TEXTS: Mapping[str, str] = {
     "no answers": "{}",
     "answers that are null": '{"answers": null}',
     "answers that are a text": '{"answers": "recall"}',
-    "answers that are a number": '{"answers": 1}',
-    "an entry that is a text": '{"answers": ["recall"]}',
     "an entry that is null": '{"answers": [null]}',
     "an answer without a name": '{"answers": [{"type": "score", "probabilities": []}]}',
     "a name that is a number": '{"answers": [{"type": "refusal", "name": 1}]}',
-    "a name that is null": '{"answers": [{"type": "refusal", "name": null}]}',
     "an answer by its id": '{"answers": [{"type": "refusal", "id": "recall"}]}',
     "two answers of one name": f'{{"answers": [{LISTED % THIRDS}, {LISTED % THIRDS}]}}',
     "a refusal and an answer": '{"answers": [{"type": "refusal", "name": "recall"}, %s]}' % (LISTED % THIRDS),
     "an answer that is a number": '{"answers": {"recall": 0.9}}',
     "an answer that is a text": '{"answers": {"recall": "2"}}',
-    "an answer that is a list": '{"answers": {"recall": [0.3, 0.3, 0.4]}}',
     "NaN": '{"answers": {"recall": %s}}' % (MAPPED % '{"0": NaN, "1": 0.5, "2": 0.5}'),
-    "Infinity": '{"answers": {"recall": %s}}' % (MAPPED % '{"0": Infinity, "1": 0.5, "2": 0.5}'),
     "a number beyond all numbers": '{"answers": {"recall": %s}}' % (MAPPED % '{"0": 1e999, "1": 0, "2": 0}'),
     "NaN beside the answers": '{"answers": {"recall": %s}, "usage": NaN}'
     % (MAPPED % '{"0": 0, "1": 0, "2": 1}'),
@@ -185,7 +161,6 @@ FAULTY_TEXTS: Mapping[str, str] = {
         MAPPED % '{"0": 1, "1": 0, "2": 0}', MAPPED % '{"0": 0, "1": 0, "2": 1}'
     ),
     "probabilities that are null": '{"answers": {"recall": %s}}' % (MAPPED % "null"),
-    "probabilities that are a number": '{"answers": {"recall": %s}}' % (MAPPED % "0.9"),
     "probabilities by position": '{"answers": {"recall": %s}}' % (MAPPED % "[0.3, 0.3, 0.4]"),
     "no probabilities": '{"answers": {"recall": {"type": "score", "score": 2, "confidence": 1}}}',
     "a score of 0 alone": '{"answers": [{"type": "score", "name": "recall", "score": 0}]}',
@@ -198,18 +173,13 @@ FAULTY_TEXTS: Mapping[str, str] = {
     "an index twice": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0', '"value": 1')),
     "a probability twice": '{"answers": [%s]}'
     % (LISTED % THIRDS.replace('"probability": 0.4', '"probability": 0.4, "probability": 0.4')),
-    "a probability twice, with blanks": '{"answers": [%s]}'
-    % (LISTED % THIRDS.replace('"probability": 0.4', '"probability" : 0.4, "probability" : 0.4')),
     "a level twice beside a text with a colon": '{"model": "a:b", "answers": {"recall": %s}}'
     % (MAPPED % '{"0": 0.3, "1": 0.3, "2": 0.2, "2": 0.4}'),
     "a level twice beside an escaped colon": '{"model": "a\\u003ab", "answers": {"recall": %s}}'
     % (MAPPED % '{"0": 0.3, "1": 0.3, "2": 0.2, "2": 0.4}'),
     "a level twice, once with an escape": '{"answers": {"recall": %s}}'
     % (MAPPED % '{"0": 0.3, "1": 0.3, "2": 0.2, "\\u0032": 0.4}'),
-    "an index without a number": '{"answers": [%s]}'
-    % (LISTED % THIRDS.replace(', "probability": 0.3}', "}", 1)),
     "a number without an index": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0, ', "")),
-    "an index that is a list": '{"answers": [%s]}' % (LISTED % THIRDS.replace('"value": 0', '"value": [0]')),
     "an entry that is a pair": '{"answers": [%s]}' % (LISTED % "[0, 0.3], [1, 0.3], [2, 0.4]"),
     "the label of another level": '{"answers": [%s]}'
     % (LISTED % THIRDS.replace('"value": 0', '"value": 0, "label": "2"')),

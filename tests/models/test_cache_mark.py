@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -64,14 +63,12 @@ def system_sent(rubric: Rubric, **settings: Any) -> Any:
     return api.bodies[0].get("system")
 
 
-@pytest.mark.parametrize("method", ["evaluate", "aevaluate"])
-def test_a_mark_changes_nothing_else_of_a_request(method: str) -> None:
+def test_a_mark_changes_nothing_else_of_a_request() -> None:
     api = MessagesApi()
     for kind in (ChatAnthropic, OtherPlatform):
         server = json_server(api)  # models at one address share a client, which belongs to one event loop
         with running(server):
-            judge = load("groundedness", model=claude_at(url_of(server), kind=kind))
-            verdict = judge.evaluate(ROW) if method == "evaluate" else asyncio.run(judge.aevaluate(ROW))
+            verdict = load("groundedness", model=claude_at(url_of(server), kind=kind)).evaluate(ROW)
         assert verdict.usage == Usage(prompt_tokens=2000, completion_tokens=80, cached_tokens=1700)
     marked_body, plain_body = api.bodies
     text = load_rubric("groundedness").ask(ROW).messages[0]["content"]

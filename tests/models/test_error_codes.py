@@ -153,7 +153,6 @@ MAX_TOKENS = "if max_tokens takes up too much of the model's context window, low
             "400: no such thing",
             id="error beside a completion",
         ),
-        pytest.param("judge", error_200(message="oops"), "server", 3, "oops", id="no code"),
         # The code in the body of an error
         pytest.param(
             "run",
@@ -194,7 +193,6 @@ MAX_TOKENS = "if max_tokens takes up too much of the model's context window, low
         # The window
         pytest.param("judge", Status(400, WINDOW), "too_long", 1, MAX_TOKENS, id="max_tokens in the way"),
         pytest.param("langchain", Status(400, REQUESTED), "too_long", 1, SHORTER, id="window without a code"),
-        pytest.param("deepeval", Status(400, body={"error": LLAMA}), "too_long", 1, SHORTER, id="llama.cpp"),
         pytest.param(
             "judge",
             from_provider("prompt is too long: 208310 tokens > 200000 maximum"),

@@ -135,21 +135,17 @@ class Raises:
         raise self.error
 
 
-@pytest.mark.parametrize("is_function", [False, True], ids=["a model", "a function"])
 @pytest.mark.parametrize("make", ERRORS)
-def test_a_row_has_the_code_of_the_error(
-    make: Maker,
-    is_function: bool,  # noqa: FBT001
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_row_has_the_code_of_the_error(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "FIRST_WAIT", 0.001)
     monkeypatch.setattr(pacing, "MAX_REJECTIONS", 2)
     error = make("rate_limited")
-    model: Any = Raises(error)
-    verdicts = list(run(judge_named("j", model.acomplete if is_function else model), rows(2)))
-    assert codes(verdicts) == {"rate_limited": 2}
-    assert [verdict.retries for verdict in verdicts] == [2, 2]
-    assert error.retries == 0
+    model = Raises(error)
+    for model_or_function in (model, model.acomplete):
+        verdicts = list(run(judge_named("j", model_or_function), rows(2)))
+        assert codes(verdicts) == {"rate_limited": 2}
+        assert [verdict.retries for verdict in verdicts] == [2, 2]
+        assert error.retries == 0
 
 
 @pytest.mark.parametrize("make", ERRORS)

@@ -134,19 +134,12 @@ def test_models_with_other_settings_are_told_apart(make: Make, table: list[dict[
             {"default_headers": {"Authorization": "two"}},
             id="header with a key",
         ),
-        pytest.param(anthropic, {}, {"api_key": "k-654321", "verbose": True}, id="key of another provider"),
         pytest.param(deepeval, {}, {"api_key": "k-654321"}, id="key of DeepEval"),
         pytest.param(
             client_of(openai.AsyncOpenAI),
             {},
             {"api_key": "k-654321", "timeout": 9, "max_retries": 7},
             id="key, timeout and retries of a client",
-        ),
-        pytest.param(
-            client_of(openai.AzureOpenAI),
-            {},
-            {"api_key": "k-654321", "timeout": 9, "max_retries": 7},
-            id="key, timeout and retries of Azure's client",
         ),
         pytest.param(
             partial(OpenAIModel, "m", base_url="http://a"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, Reply, load
 from groundjudge.models.loop_thread import shared_loop
-from groundjudge.models.shared import MAX_CALLS, share_calls
+from groundjudge.models.shared import share_calls
 from groundjudge.types import Judge, Request
 
 JUDGE: Judge = load("groundedness", model="offline")
@@ -72,11 +73,12 @@ async def test_a_call_in_another_loop_is_not_waited_for() -> None:
     assert len(model.asked) == 2
 
 
-async def test_oldest_unshared_call_is_dropped() -> None:
+async def test_oldest_unshared_call_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundjudge.models.shared.MAX_CALLS", 3)
     model = ScriptedModel("a")
     first, second = share_calls(model)
-    for number in range(MAX_CALLS + 1):
+    for number in range(4):
         await first.acomplete(request(str(number)))
-    assert len(first.calls) == MAX_CALLS
+    assert len(first.calls) == 3
     await second.acomplete(request("0"))
-    assert len(model.asked) == MAX_CALLS + 2
+    assert len(model.asked) == 5

@@ -31,12 +31,11 @@ REPLIES = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("title", [pytest.param("", id="no front matter"), "title: Mine\n"])
 @pytest.mark.filterwarnings("ignore:.*keys of other tools are ignored", "ignore:.*its text never mentions")
-def test_what_the_message_says_to_paste_makes_a_judge(tmp_path: Path, name: str, title: str) -> None:
+def test_what_the_message_says_to_paste_makes_a_judge(tmp_path: Path, name: str) -> None:
     path = tmp_path / "brought.prompty"
     text = "Rate {{response}} by {{context}}"
-    path.write_text(f"---\n{title}---\n{text}" if title else text)
+    path.write_text(text)
     with pytest.raises(PromptError, match=r"no_reply_format.*reply is missing: add it") as raised:
         load_rubric(path)
     blocks = raised.value.message.split("\n\n")
@@ -44,7 +43,7 @@ def test_what_the_message_says_to_paste_makes_a_judge(tmp_path: Path, name: str,
     assert len(examples) == 1, f"replies/__init__.py: add an example of {name} to FORMAT_EXAMPLES"
     (block,) = examples
     assert name in REPLIES, f"add a reply to the example of {name}, and its score, to REPLIES here"
-    path.write_text(f"---\n{title}{block}\n---\n{text}")
+    path.write_text(f"---\n{block}\n---\n{text}")
     reply, score = REPLIES[name]
     assert load_rubric(path).read(reply).score == pytest.approx(score)
 
