@@ -198,6 +198,7 @@ def test_the_models_of_libraries_answer_questions(library: str) -> None:
             replies.append(asyncio.run(model.acomplete(decision_request())))
     assert not way_of(model).writes_text
     assert model.name == made.name
+    assert KEY not in model.identity
     for reply in replies:
         assert probabilities_in(reply) == PROBABILITIES
         assert reply.model == made.answers_as
@@ -261,13 +262,14 @@ def with_fallbacks(model: Any) -> Any:
     return model.with_fallbacks([model])
 
 
-@pytest.mark.parametrize("library", ["BaseDecisionModel", "OpenAIDecisions", "TypeSafeClassifier"])
 @pytest.mark.parametrize(
-    "wrap",
+    ("library", "wrap"),
     [
-        pytest.param(with_retry, id="with_retry"),
-        pytest.param(with_config, id="with_config"),
-        pytest.param(with_fallbacks, id="with_fallbacks"),
+        pytest.param("BaseDecisionModel", with_retry, id="with_retry"),
+        pytest.param("BaseDecisionModel", with_config, id="with_config"),
+        pytest.param("BaseDecisionModel", with_fallbacks, id="with_fallbacks"),
+        pytest.param("OpenAIDecisions", with_retry, id="of OpenAI"),
+        pytest.param("TypeSafeClassifier", with_retry, id="of TypeSafe"),
     ],
 )
 def test_a_runnable_around_a_decision_model_is_one(library: str, wrap: Callable[[Any], Any]) -> None:
@@ -288,14 +290,6 @@ def test_a_runnable_around_itself_is_no_decision_model() -> None:
             return "a text"
 
     assert way_of(as_model(Runnable())).writes_text
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_no_key_is_in_what_identifies_a_librarys_model(library: str) -> None:
-    with StandIn(Decisions()) as server, model_of(library, server) as model:
-        ask(model)
-        identity = model.identity
-    assert KEY not in identity
 
 
 def test_an_echo_of_a_key_of_the_environment_in_a_librarys_answer_is_removed(

@@ -639,16 +639,6 @@ def raises(error: Exception) -> Callable[[object], str]:
     [
         pytest.param("groundedness", returns(GOOD["groundedness"]), id="text"),
         pytest.param(
-            "groundedness",
-            returns({"content": [{"type": "text", "text": GOOD["groundedness"]}]}),
-            id="message with a list of parts",
-        ),
-        pytest.param(
-            "groundedness",
-            returns({"choices": [{"message": {"content": GOOD["groundedness"]}}]}),
-            id="chat completion",
-        ),
-        pytest.param(
             "groundedness", returns(SimpleNamespace(content=GOOD["groundedness"])), id="object with content"
         ),
         pytest.param(
@@ -667,7 +657,6 @@ def raises(error: Exception) -> Callable[[object], str]:
             id="message with metadata of other types",
         ),
         pytest.param("groundedness", returns(Reply(GOOD["groundedness"])), id="Reply"),
-        pytest.param("confidence_grounding", returns({"reasoning": "r", "score": 0.75}), id="read JSON"),
         pytest.param("groundedness", answer_later, id="asynchronous function"),
         pytest.param("groundedness", AsyncCallable(), id="asynchronous object"),
     ],
@@ -718,7 +707,6 @@ def test_the_tokens_and_the_model_of_a_message_of_anthropic_are_read(
 @pytest.mark.parametrize(
     "message",
     [
-        pytest.param({"content": "<S2>4", "stop_reason": "max_tokens"}, id="mapping"),
         pytest.param({"content": "<S2>4", "finish_reason": "length"}, id="mapping of one's own"),
         pytest.param(
             SimpleNamespace(content=[SimpleNamespace(text="<S2>4")], stop_reason="max_tokens"), id="object"

@@ -63,15 +63,14 @@ both_ways = pytest.mark.parametrize("ask", [ask_sync, ask_async])
 both_kinds = pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
 
 
-@both_ways
-def test_the_library_retries_for_an_object_that_says_nothing_about_retries(ask: Ask) -> None:
+def test_the_library_retries_for_an_object_that_says_nothing_about_retries() -> None:
     script: list[Answer] = [Status(500, retry_after=0.01), "fine"]
     with StandIn(script) as server, openai.OpenAI(base_url=server.url, api_key="k", max_retries=0) as client:
-        assert ask(as_model((SimpleNamespace(chat=client.chat), "m"))).retries == 1
+        assert ask_sync(as_model((SimpleNamespace(chat=client.chat), "m"))).retries == 1
         server.requests.clear()
         server.script = script[:1]
         with pytest.raises(ModelError):
-            ask(as_model((SimpleNamespace(chat=client.chat, max_retries=0), "m")))
+            ask_sync(as_model((SimpleNamespace(chat=client.chat, max_retries=0), "m")))
     assert len(server.requests) == 1
 
 
