@@ -165,6 +165,14 @@ MAX_TOKENS = "if max_tokens takes up too much of the model's context window, low
         pytest.param("judge", Status(400, "no", "invalid_api_key"), "auth", 1, "key", id="400, wrong key"),
         pytest.param(
             "judge",
+            Status(402, "Insufficient Balance", "invalid_request_error", type="unknown_error"),
+            "quota",
+            1,
+            "check the plan",
+            id="402 with a code that says less",
+        ),
+        pytest.param(
+            "judge",
             Status(413, "Request too large: Limit 6000", "rate_limit_exceeded", type="tokens"),
             "too_long",
             1,
@@ -174,6 +182,14 @@ MAX_TOKENS = "if max_tokens takes up too much of the model's context window, low
         # Content filters
         pytest.param("judge", AZURE, "refused", 1, LOOK, id="content filter of Azure"),
         pytest.param("run", Status(403, body=FLAGGED), "refused", 1, LOOK, id="moderation of a gateway"),
+        pytest.param(
+            "judge",
+            from_provider(json.dumps({"error": {"message": "no", "code": "content_filter"}})),
+            "refused",
+            1,
+            LOOK,
+            id="content filter behind a gateway",
+        ),
         pytest.param(
             "langchain",
             error_200(code="invalid_prompt", message="temperature"),
@@ -192,6 +208,15 @@ MAX_TOKENS = "if max_tokens takes up too much of the model's context window, low
         ),
         # The window
         pytest.param("judge", Status(400, WINDOW), "too_long", 1, MAX_TOKENS, id="max_tokens in the way"),
+        pytest.param("deepeval", Status(400, body={"error": LLAMA}), "too_long", 1, SHORTER, id="llama.cpp"),
+        pytest.param(
+            "langsmith",
+            Status(400, "temperature", "context_length_exceeded"),
+            "too_long",
+            1,
+            SHORTER,
+            id="window by its code",
+        ),
         pytest.param("langchain", Status(400, REQUESTED), "too_long", 1, SHORTER, id="window without a code"),
         pytest.param(
             "judge",
@@ -202,6 +227,7 @@ MAX_TOKENS = "if max_tokens takes up too much of the model's context window, low
             id="window behind a gateway",
         ),
         # What has no code of these stays as it was.
+        pytest.param("judge", Status(400, "what?", "1500"), "bad_request", 1, "what?", id="code of its own"),
     ],
 )
 def test_the_code_of_an_error_decides_in_any_status(

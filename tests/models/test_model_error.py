@@ -146,8 +146,7 @@ def test_a_line_break_around_a_key_is_dropped(key: str) -> None:
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize("password", ["s3cret-pw", "s3cr/et@p w:ö%"])
-@pytest.mark.parametrize("key", [None, KEY])
+@pytest.mark.parametrize(("password", "key"), [("s3cret-pw", KEY), ("s3cr/et@p w:ö%", None)])
 def test_user_and_password_of_a_url_are_sent_as_such_by_both_clients(password: str, key: str | None) -> None:
     with StandIn([GOOD]) as server:
         url = server.url.replace("://", f"://me:{quote(password, safe='')}@")
