@@ -12,8 +12,8 @@ from sentence_cards import SENTENCE_CARDS
 
 from groundjudge import Choices, PromptError, Verdict, load, load_rubric
 from groundjudge.lab.agreement import agree
+from groundjudge.lab.columns import sample_of
 from groundjudge.lab.comparison import compare
-from groundjudge.lab.figures import sample_of
 from groundjudge.lab.labels import Labels, join
 from groundjudge.lab.thresholds import fit_threshold
 from groundjudge.types import Rubric
