@@ -300,7 +300,7 @@ JUDGES: Mapping[str, Callable[[], Any]] = {
     "a chat model with retries": lambda: GenericFakeChatModel(messages=iter([GOOD])).with_retry(),
     "a model": lambda: ScriptedModel(Reply(GOOD)),
 }
-NODES = ("gate", "model", "prompt", "groundedness", "RunnableLambda")
+NODES = ("gate", "model", "groundedness")
 
 
 def graph(name: str, node: Any) -> Any:
@@ -403,8 +403,8 @@ ROWS: list[Row] = [{**ROW, "id": f"row {number}", "query": f"row {number}"} for 
     ("config", "concurrency"),
     [
         pytest.param(None, 16, id="default"),
-        pytest.param({"max_concurrency": 5}, 5, id="one config"),
-        pytest.param([{"max_concurrency": 3}] * 20, 3, id="a config for each row"),
+        pytest.param({"max_concurrency": 5}, 5, id="one config", marks=pytest.mark.soak),
+        pytest.param([{"max_concurrency": 3}] * 20, 3, id="a config for each row", marks=pytest.mark.soak),
     ],
 )
 async def test_batch_reaches_but_does_not_exceed_max_concurrency(config: Any, concurrency: int) -> None:

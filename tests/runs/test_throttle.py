@@ -40,7 +40,11 @@ def block(request: Request) -> str:
 
 
 @pytest.mark.parametrize(
-    "answer", [pytest.param(never, id="never answered"), pytest.param(block, id="blocked")]
+    "answer",
+    [
+        pytest.param(never, id="never answered"),
+        pytest.param(block, id="blocked", marks=pytest.mark.soak),
+    ],
 )
 def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callable[[Request], Any]) -> None:
     verdicts = list(run(judge_named("j", answer), rows(20), concurrency=4, deadline=0.5))

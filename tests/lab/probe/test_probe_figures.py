@@ -172,6 +172,7 @@ def test_no_place_in_the_list_of_edits_hides_a_success(first: int) -> None:
     assert (card.family("neutral_edits").p, card.family("faults").p is not None) == (1.0, True)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("n_cases", "is_few"), [pytest.param(5, True, id="5 cases"), pytest.param(6, False, id="6 cases")]
 )
@@ -219,6 +220,7 @@ def test_one_outcome_against_one_is_mcnemars_exact_test(pairs: list[tuple[bool, 
     assert many_to_one(([first], second) for first, second in pairs) == pytest.approx(p)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("noise", "n_edits"), [(0.02, 17), (0.1, 3), (0.3, 17), (0.5, 1)])
 def test_many_outcomes_find_no_difference_by_chance_more_often_than_they_say(
     n_edits: int, noise: float
