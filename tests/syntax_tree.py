@@ -7,6 +7,8 @@ import gc
 from collections.abc import Sequence
 from functools import cache
 
+from groundjudge.case.data import is_list
+
 
 @cache
 def tree_of(source: str) -> ast.Module:
@@ -30,8 +32,8 @@ def nodes_of(source: str) -> Sequence[ast.AST]:
     nodes: list[ast.AST] = [tree_of(source)]
     for node in nodes:
         for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, list):
+            value: object = getattr(node, name, None)
+            if is_list(value):
                 nodes.extend(child for child in value if isinstance(child, ast.AST))
             elif isinstance(value, ast.AST) and value._fields:
                 nodes.append(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,14 +102,12 @@ EXPECTED: Mapping[str, tuple[str, bool | None, str | None, int]] = {
 """Status, whether it passes, the error's code, and the requests of a decision judge."""
 
 
-VERDICTS: list[tuple[str, str, Form]] = [
-    (name, state, "openai")
-    for name in names()
-    for state in ("passes", "fails", "missing answer")
-    if name != "groundedness"
+OTHERS = [name for name in names() if name != "groundedness"]
+VERDICTS: Sequence[tuple[str, str, Form]] = [
+    *((name, state, "openai") for name in OTHERS for state in ("passes", "fails", "missing answer")),
+    *(("groundedness", state, "openai") for state in EXPECTED),
+    *(("statement_groundedness", state, "systemone") for state in EXPECTED),
 ]
-VERDICTS += [("groundedness", state, "openai") for state in EXPECTED]
-VERDICTS += [("statement_groundedness", state, "systemone") for state in EXPECTED]
 
 
 @pytest.mark.parametrize(("name", "state", "form"), VERDICTS)

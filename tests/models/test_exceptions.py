@@ -16,6 +16,7 @@ from unittest.mock import AsyncMock, Mock
 
 import openai
 import pytest
+from any_options import load_any
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.language_models.chat_models import SimpleChatModel
 from langchain_core.messages import AIMessage
@@ -245,7 +246,7 @@ def codes_of(way: Callable[[Any], Any], models: Iterator[tuple[str, Any]], **opt
     """The codes that a way to call a judge gives, by the kinds of models."""
     codes: dict[str, Any] = {}
     for kind, model in models:
-        judge = load("groundedness", model=model, **options)
+        judge = load_any("groundedness", model=model, **options)
         codes[kind] = result_of(lambda: way(judge))  # noqa: B023  it is called here
     return codes
 

@@ -207,7 +207,10 @@ def test_any_object_with_chat_completions_create_is_a_client(ask: Ask) -> None:
 
 @pytest.mark.parametrize(("answer", "reply"), ANSWERS.values(), ids=ANSWERS)
 def test_what_it_returns_is_read_by_its_form(answer: Any, reply: Reply) -> None:
-    assert ask_sync(as_model((with_create(lambda **_: answer), "m"))) == reply
+    def create(**_: object) -> object:
+        return answer
+
+    assert ask_sync(as_model((with_create(create), "m"))) == reply
 
 
 REQUEST: Any = httpx.Request("POST", "http://here")
