@@ -180,19 +180,18 @@ def _check_votes(
     Raises:
         PromptError: `bad_panel`, `bad_cascade`.
     """
+    given = " and ".join(vote_options)
     if isinstance(judge, Panel):
         if "repeats" in vote_options:
             raise bad_panel("repeats", "a panel's judges vote already: pass it to load() or a single judge")
     elif isinstance(judge, Cascade):
         if vote_options:
-            names_of_options = " and ".join(vote_options)
-            raise bad_cascade(names_of_options, "the judges of a cascade do not vote: leave it out")
+            raise bad_cascade(given, "the judges of a cascade do not vote: leave it out")
         if own_model is not None:
             raise bad_cascade("model", "each judge of a cascade has its own model: leave it out")
     elif vote_options:
         if "repeats" not in vote_options:
-            fault = "only a judge that votes uses it: pass `repeats` too"
-            raise bad_panel(" and ".join(vote_options), fault)
+            raise bad_panel(given, "only a judge that votes uses it: pass `repeats` too")
         # A temperature of 0 in the file gives way to 0.7; one that the caller asks for is a contradiction.
         if judge_options.get("parameters", {}).get("temperature") == 0:
             fault = "0 would repeat one reply: leave it out for 0.7, or pass one above 0"

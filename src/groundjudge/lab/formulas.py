@@ -1,6 +1,6 @@
 """Formulas of agreement, for many weighted copies of the same rows at once.
 
-Each takes weights of the shape (copies, rows): how often each row counts in each copy. The point estimate is
+Most take weights of the shape (copies, rows): how often each row counts in each copy. The point estimate is
 the copy in which every row counts once; a bootstrap's resamples are thousands of other copies. That is why
 they don't use scikit-learn, which would take minutes; the tests compare them with it. NaN marks a figure that
 is undefined for the given rows.
