@@ -60,7 +60,7 @@ types: mypy pyright ## strict, over checkout, pages and installed wheel; with -j
 
 mypy: typed-pages $(WHEEL)/types.installed
 	$(BIN)/python -m mypy $(CODE) build/pages/*.py
-	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge
+	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge --cache-dir $(CURDIR)/.mypy_cache
 
 pyright: typed-pages $(WHEEL)/types.installed
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python $(CODE) build/pages
