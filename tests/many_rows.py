@@ -16,7 +16,7 @@ from groundjudge.replies import Tags
 from groundjudge.types import Judge, Prompt, Request, Rubric
 
 GOOD = "<S1>fine</S1><S2>7</S2>"
-SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "500"))
+SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "300"))
 """How many rows the soak tests judge."""
 
 Row = Case | Mapping[str, Any] | CaseError

@@ -219,10 +219,10 @@ def test_several_runs_begin_at_once_and_are_killed(  # noqa: PLR0913  fixtures a
 @pytest.mark.parametrize(
     ("command", "way", "stride"),
     [
-        pytest.param("submit", "held", 3, id="submit is held"),
-        pytest.param("submit", "killed", 2, id="submit is killed"),
-        pytest.param("collect", "held", 3, id="collect is held"),
-        pytest.param("collect", "killed", 2, id="collect is killed"),
+        pytest.param("submit", "held", 5, id="submit is held"),
+        pytest.param("submit", "killed", 5, id="submit is killed"),
+        pytest.param("collect", "held", 7, id="collect is held"),
+        pytest.param("collect", "killed", 5, id="collect is killed"),
     ],
 )
 def test_a_command_on_a_batch_folder_is_stopped_at_every_few_steps(

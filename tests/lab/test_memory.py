@@ -78,7 +78,7 @@ def test_what_is_appended_while_a_file_is_read_is_not_there_yet() -> None:
     assert [counted.case_id for counted in latest] == ["a", "b"]
 
 
-MANY_ROWS = 200_000
+MANY_ROWS = 100_000
 """Of a million rows without a label `rate` takes 210 MB, and of these 140."""
 
 
@@ -104,7 +104,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 @pytest.mark.timeout(1800)
 def test_verdicts_of_a_long_run_are_not_held() -> None:
     lines = [f"{json.dumps({'id': f'row-{place:07}', 'label': place % 2})}\n" for place in range(1000)]
-    with TemporaryDirectory() as folder:  # not kept, as that of pytest would be: it holds 160 MB
+    with TemporaryDirectory() as folder:  # not kept, as that of pytest would be: it holds 80 MB
         write_verdicts(Path(folder, "v.jsonl"))
         Path(folder, "some.jsonl").write_text("".join(lines))
         for line in ("agree v.jsonl --labels some.jsonl", "rate v.jsonl --labels some.jsonl --random"):
