@@ -126,8 +126,14 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
         A runnable from a case, or a mapping as `Case.from_mapping` reads it, to the prompt. It raises
         CaseError, with the verdict in the attribute `verdict`: also on a blank response that
         `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
+
+    Raises:
+        PromptError: `bad_panel`: it is a panel or a cascade. `bad_window`: it has a `window`.
     """
     rubric = _rubric_of(judge)
+    if rubric.window is not None:
+        message = f"{rubric.name}: a chain calls its model once, but `window` may take several calls"
+        raise PromptError("bad_window", f"{message}: use runnable, or leave it out", "window")
 
     def render(row: CaseLike) -> ChatPromptValue:
         return _prompt_value(request_for(rubric, lambda: _case_of(Fields(), row)))

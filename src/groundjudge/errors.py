@@ -167,6 +167,8 @@ class PromptError(GroundjudgeError):
         "bad_threshold": "The threshold is not a number from 0 to 1. Give it on the score's scale.",
         "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers starting at 0; stated shares "
         "may also be for levels, and need a place in the reply. Change the scale, or name the place.",
+        "bad_window": "`window` is not a number of tokens above 0, or this judge or this use cannot search a "
+        "long source part by part. Leave it out, or use statement_groundedness.",
         "empty_prompt": "The file has no text below its front matter. Add the prompt.",
         "no_decision": "A decision model cannot use an option, or its questions cannot reach the threshold. "
         "Leave the option out, or use a model that answers with text.",
@@ -285,7 +287,8 @@ class ModelError(GroundjudgeError):
         "model's `timeout=` or `--deadline`, or send fewer requests at a time.",
         "too_long": "The request is longer than the model accepts, counting the case, the questions of a "
         "decision model, and the tokens that `max_tokens` reserves for the reply. Judge a shorter response, "
-        "give fewer or shorter documents, or lower `max_tokens`.",
+        "give fewer or shorter documents, lower `max_tokens`, or let statement_groundedness search them part "
+        "by part, with `window`.",
         "unanswered": "The results of the batches have no line for the request, or the next judge of a "
         "cascade has not been asked yet. As for `cancelled`.",
         "unknown_model": "What was passed as a model cannot be used as one, or its package is not installed. "

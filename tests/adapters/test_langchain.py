@@ -39,6 +39,7 @@ from groundjudge import (
     CaseError,
     GroundjudgeError,
     ModelError,
+    PromptError,
     Reply,
     ReplyError,
     Usage,
@@ -487,6 +488,12 @@ def test_prompt_has_the_messages_of_the_rubric() -> None:
     assert messages == [*judge.rubric.ask(ROW).messages]
     with pytest.raises(CaseError, match="missing_field"):
         prompt(judge).invoke({"question": "When?", "answer": "At 9."})
+
+
+def test_a_chain_of_one_call_cannot_search_a_long_source() -> None:
+    judge = load("statement_groundedness", model=ScriptedModel(GOOD), window=1000)
+    with pytest.raises(PromptError, match="a chain calls its model once"):
+        prompt(judge)
 
 
 @pytest.mark.parametrize(

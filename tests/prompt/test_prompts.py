@@ -18,7 +18,7 @@ GOLDEN: Mapping[str, str] = {
     "groundedness": "3.1.0 6aadf3bd532df5713731a5852f002e029bd799b358736d5a860f94b735379c12",
     "knowledge_hallucination": "2.0.1 530ec16b472428e892b269b1d8e9240094154370977141aef344d07bcb850aba",
     "passage_quality": "2.0.1 d2b60354039bb781a91c7c4cd5f5579d799d7391c7cc3f09b1808d3bf48b101d",
-    "statement_groundedness": "3.0.1 eefa6a506713536a3cc1fb86a9cb3f73d7489e6293d1afba0f9ea17c8eb80ba7",
+    "statement_groundedness": "3.0.2 b9ec6cf5d17b1361018429608acac93e1e0dc7674a74da9e03c58b2dd0ab5276",
 }
 
 RUBRICS: Mapping[str, Rubric] = {name: load_rubric(name) for name in names()}

@@ -80,6 +80,8 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
         except ReplyError as error:
             unread = error
             raise
+        if step.name == "groundjudge.read":
+            unread = None
 
     async def find_reply(model: Model, request: Request) -> Reply:
         name = custom_id(model, request)

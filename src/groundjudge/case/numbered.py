@@ -28,10 +28,16 @@ class Sentences:
     Attributes:
         source: the sentences of the context, numbered across all its documents.
         response: the sentences of the response.
+        shown: the numbers of the context's sentences that a prompt shows; None for all.
     """
 
     source: Sequence[SourceSentence] = ()
     response: Sequence[Span] = ()
+    shown: frozenset[int] | None = None
+
+    def is_shown(self, number: int) -> bool:
+        """Whether a prompt shows the context's sentence with this number."""
+        return self.shown is None or number in self.shown
 
 
 def number_sentences(case: Case) -> Sentences:

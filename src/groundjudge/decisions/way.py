@@ -126,6 +126,8 @@ def _options_without_meaning(rubric: Rubric) -> list[str]:
             options.append(name)
     if rubric.structured != "reask":
         options.append("structured")
+    if rubric.window is not None:
+        options.append("window")
     # The shares of the file's own prompt are not requested on another scale or in another format.
     is_own_scale = rubric.scale == front_matter.scale and has_shares(rubric.format)
     if rubric.weighted != front_matter.weighted and (rubric.weighted or is_own_scale):

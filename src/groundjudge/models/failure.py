@@ -51,7 +51,8 @@ CODES: Mapping[str, Collection[str]] = {
 
 ROW_REMEDIES: Mapping[str, str] = {
     "refused": "a content filter rejects it: look at the case, or let another model judge it",
-    "too_long": "judge a shorter response, or pass fewer or shorter documents; if max_tokens takes up too "
+    "too_long": "judge a shorter response, or pass fewer or shorter documents; a model that writes texts can "
+    "search them part by part for statement_groundedness (the option window); if max_tokens takes up too "
     "much of the model's context window, lower it",
 }
 """What the user can do about an error that one row has at any endpoint, by its code."""

@@ -83,6 +83,8 @@ class OfflineModel:
             )
         elif SOURCES.isdisjoint(prompt_input.field for prompt_input in rubric.inputs):
             fault = f"shows none of {', '.join(sorted(SOURCES))}"
+        elif rubric.window is not None:
+            fault = "has a `window`, which it does not need: it reads sources of any length"
         if fault:
             message = f"{path}: the offline judge looks a response up in a source, but {rubric.name} {fault}"
             raise ModelError("offline_cannot_judge", f"{message}; or use a language model", path)

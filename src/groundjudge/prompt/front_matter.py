@@ -89,6 +89,8 @@ class FrontMatter(BaseModel):
             resembles none of them, or is one of them.
         questions: what to ask a model that takes no messages, instead of the prompt. Its keys depend on the
             kind of model.
+        search: the messages that ask which sentences of a part of a long source matter; "" if a long source
+            cannot be searched for this judge.
     """
 
     # A version such as 1.2 is a number in YAML.
@@ -114,6 +116,7 @@ class FrontMatter(BaseModel):
     example_reply: ExampleReply | None = None
     offline: str | None = None
     questions: Mapping[str, Any] | None = None
+    search: str = ""
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -14,6 +14,9 @@ from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
 from groundjudge.prompt.fences import Block, attribute, without_control_tokens
 from groundjudge.verdict import Frozen
 
+LEFT_OUT = "..."
+"""A line in the place of sentences that are not shown."""
+
 
 class Input(Frozen):
     """A field of the case, or an entry of its metadata, that the prompt shows to the model.
@@ -104,9 +107,19 @@ class Input(Frozen):
         return json.dumps(shown, ensure_ascii=False)
 
 
-def _number_lines(texts: Sequence[str], first: int) -> str:
-    """Write each sentence on one line after its number, so that no sentence can begin another line."""
-    lines = [f"{number} | {' '.join(text.split())}" for number, text in enumerate(texts, first)]
+def _number_lines(texts: Sequence[str], first: int, sentences: Sentences | None = None) -> str:
+    """Write each sentence on one line after its number, so that no sentence can begin another line.
+
+    Those of the source that are not shown are left out; if all are, the text is "".
+    """
+    lines: list[str] = []
+    for number, text in enumerate(texts, first):
+        if sentences is None or sentences.is_shown(number):
+            lines.append(f"{number} | {' '.join(text.split())}")
+        elif lines[-1:] != [LEFT_OUT]:
+            lines.append(LEFT_OUT)
+    if lines == [LEFT_OUT]:
+        return ""
     return without_control_tokens("\n".join(lines))
 
 
@@ -115,10 +128,12 @@ def _document_blocks(documents: Sequence[Document], sentences: Sentences | None)
     blocks: list[Block] = []
     numbered = {} if sentences is None else by_document(sentences.source)
     first = 1
+    n_documents = 0
     for index, document in enumerate(documents):
         if is_blank(document):
             continue
-        attributes = attribute("number", str(len(blocks) + 1))
+        n_documents += 1
+        attributes = attribute("number", str(n_documents))
         title = document.title
         # Only the kind decides: a title not written by the application must not make a source authoritative.
         if document.kind == "tool":
@@ -131,8 +146,10 @@ def _document_blocks(documents: Sequence[Document], sentences: Sentences | None)
             content = without_control_tokens(document.content.strip())
         else:
             texts = [sentence.text for sentence in numbered[index]]
-            content = _number_lines(texts, first)
+            content = _number_lines(texts, first, sentences)
             first += len(texts)
+            if not content:
+                continue
         blocks.append(Block("document", content, attributes))
     return tuple(blocks)
 

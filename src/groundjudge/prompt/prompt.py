@@ -53,6 +53,7 @@ class Prompt(Frozen):
         sha256: the hash of the file's text, as hex digits; line endings do not change it.
         front_matter: what the file says about the judge.
         sections: the messages, split at their placeholders.
+        search_sections: those that ask to search a part of a long source; () if the file has none.
         inputs: what the prompt shows of a case, one for each placeholder.
         parameters: sampling parameters by their names in the chat completions API.
         path: the file, for error messages.
@@ -62,6 +63,7 @@ class Prompt(Frozen):
     sha256: str
     front_matter: FrontMatter
     sections: tuple[Section, ...]
+    search_sections: tuple[Section, ...]
     inputs: tuple[Input, ...]
     parameters: Mapping[str, Any]
     path: str
@@ -101,8 +103,12 @@ class Prompt(Frozen):
         try:
             front_matter, body = split_front_matter(text)
             body = _with_rules(body, front_matter)
-            sections = _split_sections(body, _placeholder_pattern(body, front_matter))
-            inputs = _check_inputs(front_matter, sections)
+            placeholder = _placeholder_pattern(body, front_matter)
+            sections = _split_sections(body, placeholder)
+            search_sections: tuple[Section, ...] = ()
+            if front_matter.search:
+                search_sections = _split_sections(front_matter.search, placeholder)
+            inputs = _check_inputs(front_matter, (*sections, *search_sections))
         except PromptError as error:  # without the file's name
             raise PromptError(error.code, f"{path}: {error.message}", path) from error
         return cls(
@@ -110,6 +116,7 @@ class Prompt(Frozen):
             sha256=hashlib.sha256(text.encode()).hexdigest(),
             front_matter=front_matter,
             sections=sections,
+            search_sections=search_sections,
             inputs=inputs,
             parameters=dict(front_matter.parameters),
             path=path,
@@ -124,6 +131,13 @@ class Prompt(Frozen):
     def id(self) -> PromptId:
         """The name, version and hash that identify the prompt in a verdict."""
         return PromptId(name=self.name, version=self.front_matter.version, sha256=self.sha256)
+
+    @property
+    def search(self) -> Prompt:
+        """The prompt for searching a part of a long source, which is in the same file."""
+        shown = {name for _, pieces in self.search_sections for name in pieces[1::2]}
+        inputs = tuple(prompt_input for prompt_input in self.inputs if prompt_input.name in shown)
+        return self.model_copy(update={"sections": self.search_sections, "inputs": inputs})
 
     @property
     def has_constant_system(self) -> bool:

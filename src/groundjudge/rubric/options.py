@@ -176,6 +176,15 @@ class PromptOptions(TypedDict, total=False):
             TRUE_OR_FALSE,
         ),
     ]
+    window: Annotated[
+        int | None,
+        Option(
+            "sources of any length, in one call",
+            "How many tokens of a source, estimated, one call may show. Parts of a longer source are first "
+            "searched for what matters, one call each; the last call judges by that. Only for judges that "
+            "cite the source's sentences by number.",
+        ),
+    ]
 
 
 class RubricOptions(PromptOptions, total=False):

@@ -6,44 +6,59 @@ It needs no model: a rubric renders prompts, reads replies and has an identity.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
 
 from groundjudge.case.case import Case, CaseLike
-from groundjudge.case.data import is_number
 from groundjudge.case.numbered import Sentences, number_sentences
 from groundjudge.case.shapes import is_blank
 from groundjudge.citations import check_citations
-from groundjudge.errors import PromptError, ReplyError
+from groundjudge.errors import GroundjudgeError, ReplyError
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.replies import FORMATS, Expectation, Format, PartReading, Reading
+from groundjudge.replies import Expectation, Format, Reading
 from groundjudge.replies.contradiction import check_answers, check_places, find_levels
 from groundjudge.replies.distribution import confidence_of
-from groundjudge.replies.format import missing_members
+from groundjudge.replies.found import Found
 from groundjudge.replies.reading import READING_VERSION
 from groundjudge.replies.reply import NOT_DECIDED, Reply
-from groundjudge.replies.shares import can_be_shared, has_shares, read_shares, sure_shares, weigh_stated
+from groundjudge.replies.shares import read_shares, sure_shares, weigh_stated
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
+from groundjudge.rubric.checks import (
+    check_choices,
+    check_format,
+    check_numbered_inputs,
+    check_numbers,
+    check_weighted,
+    check_window,
+)
 from groundjudge.rubric.complaint import follow_up, format_after, more_room
-from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
+from groundjudge.rubric.options import (
+    EmptyResponse,
+    RubricOptions,
+    Structured,
+    check_choice,
+    check_options,
+)
 from groundjudge.rubric.parts import doubt, make_parts, reason_of
 from groundjudge.rubric.settings import change_prompt, prompt_error, read_settings
+from groundjudge.rubric.windows import cut_windows, with_neighbours
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Passes, Verdict, Weighted, __version__, passing_fields
 
 PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MAX_VALUES}
 """The parameters that request token probabilities."""
 
-T = TypeVar("T")
-
 PROMPTS = Path(__file__).parents[1] / "prompts"
+
+
+T = TypeVar("T")
 
 
 class Payload(Protocol):
@@ -168,13 +183,19 @@ class TextWay:
         return self
 
     def ask(self, rubric: Rubric, case: Case) -> Request:
-        """Render the prompt."""
-        sentences = rubric.number_sentences(case)
-        messages = rubric.prompt.render(case, rubric.blank_fields, sentences)
-        return Request(messages, rubric.parameters, rubric, case, sentences)
+        """Render the prompt, or the one to search the first part of a source longer than a window."""
+        searches = rubric.searches(case)
+        if searches:
+            return replace(searches[0], rubric=rubric)
+        return rubric.request(case, rubric.number_sentences(case))
 
     async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
-        """Ask, and ask again if the reply cannot be read or leaves a doubt."""
+        """Ask, and ask again if the reply cannot be read or leaves a doubt.
+
+        A source longer than a window is searched before.
+        """
+        if request.sentences is not None and request.sentences.shown is not None:
+            request = await _search(request, channel, max_reasks)
         rubric, case, sentences = request.rubric, request.case, request.sentences
         kept = ""  # the lines that are kept from an earlier reply, which the next one completes
         text = ""  # everything from which the verdict is read
@@ -230,7 +251,8 @@ class Rubric:
             on the scale), `bad_reply_format` (an object that is not a reply format),
             `bad_empty_response`, `bad_choices` (the format cannot express one of the scale's labels),
             `bad_weighted` (the scale has too many values), `bad_structured`, `bad_passes` (the weakest part
-            of a format without parts), `bad_citations` (a format without numbers); and those of the way.
+            of a format without parts), `bad_citations` (a format without numbers), `bad_window` (a prompt
+            that cannot search a source in parts); and those of the way.
     """
 
     prompt: Prompt
@@ -245,11 +267,12 @@ class Rubric:
     passes: Passes = "score"
     tool_titles: bool = True
     citations: bool = False
+    window: int | None = None
     way: Way = TEXT
 
     def __post_init__(self) -> None:
-        _check_format(self.format)
-        _check_numbers(self.scale, self.threshold)
+        check_format(self.format)
+        check_numbers(self.scale, self.threshold)
         check_choice("bad_empty_response", "empty_response", self.empty_response, EmptyResponse)
         check_choice("bad_structured", "structured", self.structured, Structured)
         check_choice("bad_passes", "passes", self.passes, Passes)
@@ -257,10 +280,12 @@ class Rubric:
         if self.passes == "weakest" and not has_parts:
             raise prompt_error("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
         if self.format.numbers_sentences:
-            _check_numbered_inputs(self)
+            check_numbered_inputs(self.prompt, self.format)
         elif self.citations:
             fault = "citations: only a judge that cites the source's sentences by number can check them"
             raise prompt_error("bad_citations", self.prompt, f"{fault}: use statement_groundedness")
+        if self.window is not None:
+            check_window(self.window, self.prompt, self.format)
         for value in (*self.levels, *self.not_applicable):
             if not self.scale.holds(value):
                 fault = f"levels, not_applicable: {value:g} is not on the scale {self.scale}"
@@ -272,8 +297,8 @@ class Rubric:
         # Lists and unsorted levels are accepted, too; this is how to set fields of a frozen dataclass.
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
-        _check_choices(self)
-        _check_weighted(self)
+        check_choices(self.prompt, self.format, self.scale)
+        check_weighted(self.weighted, self.format, self.scale, self.levels, self.name)
         object.__setattr__(self, "way", self.way.prepare(self))
 
     @property
@@ -344,6 +369,35 @@ class Rubric:
             CaseError: the case lacks what the prompt needs, or cannot be read.
         """
         return self.way.ask(self, self._case_to_judge(case))
+
+    def request(self, case: Case, sentences: Sentences | None = None) -> Request:
+        """Make a request for the verdict on a case that is already prepared for this rubric.
+
+        Args:
+            case: the case.
+            sentences: its numbered sentences as the prompt shows them; None if the format numbers none.
+
+        Raises:
+            CaseError: as for `ask`.
+        """
+        messages = self.prompt.render(case, self.blank_fields, sentences)
+        return Request(messages, self.parameters, self, case, sentences)
+
+    def searches(self, case: Case) -> list[Request]:
+        """Return the requests to search a source that is longer than the window; [] if there is none.
+
+        Raises:
+            CaseError: as for `ask`.
+        """
+        if self.window is None:
+            return []
+        parts = cut_windows(number_sentences(case), self.window)
+        return [self.searcher.request(case, part) for part in parts]
+
+    @cached_property
+    def searcher(self) -> Rubric:
+        """The rubric that asks which sentences of a part of the source matter, and reads the reply."""
+        return Rubric(self.prompt.search, Found(), Scale(worst=0, best=1), {}, (), 0, structured="never")
 
     @property
     def scores_by_probability(self) -> bool:
@@ -537,74 +591,6 @@ class Rubric:
                 self.prompt.check(case)
 
 
-def _check_format(candidate: object) -> None:
-    missing = missing_members(candidate)
-    if missing:
-        kind = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
-        formats = ", ".join(map(str.capitalize, FORMATS))
-        lacks = f"it lacks {', '.join(missing)}. Pass one of {formats}, or an object that has all members"
-        raise PromptError("bad_reply_format", f"reply: {kind} is not a reply format: {lacks}", kind)
-
-
-def _check_numbers(scale: object, threshold: object) -> None:
-    # Callers may not use a type checker: a pair of numbers, for example, is not a scale.
-    if not isinstance(scale, Scale):
-        message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
-        raise PromptError("bad_scale", message, str(scale))
-    if not is_number(threshold) or not 0 <= threshold <= 1:
-        message = f"threshold must be a score from 0 to 1, not {threshold!r}"
-        raise PromptError("bad_threshold", message, str(threshold))
-
-
-def _check_numbered_inputs(rubric: Rubric) -> None:
-    """Check that a prompt shows the documents and the response whose sentences are numbered."""
-    types = {prompt_input.field: prompt_input.type for prompt_input in rubric.inputs}
-    if "context" not in types or types.get("response") != "text":
-        fault = (
-            f"the format {type(rubric.format).__name__} numbers the sentences of context and response: show "
-            "both in the prompt, {{context}} and {{response}}, and give the response the type text"
-        )
-        raise prompt_error("bad_reply_format", rubric.prompt, fault)
-
-
-def _check_choices(rubric: Rubric) -> None:
-    """Check that the format can express every label: it must read what it writes."""
-    for label, value in rubric.scale.choices.items():
-        names = rubric.format.part_names or ("-",)
-        parts = tuple(PartReading(name, value, label=label) for name in names)
-        labels: set[str] = set()
-        try:
-            reply_text = rubric.format.write_reply(Reading(value, parts=parts, label=label))
-            reading = rubric.format.read_reply(Reply(reply_text), rubric.scale)
-        except (ReplyError, TypeError, ValueError):
-            pass  # no label was read
-        else:
-            labels = {reading.label, *(part.label for part in reading.parts)}
-        if labels - {""} != {label}:
-            fault = f"the format {type(rubric.format).__name__} cannot express the label {label!r}"
-            message = f"{rubric.name}: {fault}: give the scale numbers, or use another label or format"
-            raise PromptError("bad_choices", message, rubric.prompt.path)
-
-
-def _check_weighted(rubric: Rubric) -> None:
-    """Check that there is something by which to weight a score."""
-    is_stated = rubric.weighted == "stated"
-    few_numbers = f"up to {MAX_VALUES} whole numbers from 0"
-    needs = ""
-    if is_stated and not has_shares(rubric.format):
-        example = "`reply: {format: tags, shares: S3}`"
-        needs = (
-            f"a place for the shares in the reply: name it (as in {example}), and ask for it in the prompt"
-        )
-    elif is_stated and not can_be_shared(rubric.scale, rubric.levels):
-        needs = f"labels, {few_numbers}, or levels; the scale is {rubric.scale}"
-    elif rubric.weighted is True and not is_weighable(rubric.scale):
-        needs = f"labels or {few_numbers}, which a single token can tell apart; the scale is {rubric.scale}"
-    if needs:
-        option = "`weighted: stated`" if is_stated else "`weighted`"
-        raise PromptError("bad_weighted", f"{rubric.name}: {option} needs {needs}", "weighted")
-
-
 def _format_identity(reply_format: Format) -> list[Any]:
     """Return what distinguishes formats, except their modules: class, attributes and reading version."""
     if is_dataclass(reply_format):
@@ -616,6 +602,71 @@ def _format_identity(reply_format: Format) -> list[Any]:
         # An object of a class with slots has no `__dict__`.
         attributes = getattr(reply_format, "__dict__", repr(reply_format))
     return [type(reply_format).__qualname__, attributes, READING_VERSION]
+
+
+async def _search(first: Request, channel: Channel, max_reasks: int) -> Request:
+    """Search a source part by part, and return the request for the verdict by what was found.
+
+    Args:
+        first: the request to search the first part.
+        channel: sends the requests.
+        max_reasks: how often a part is searched again if the reply cannot be read.
+
+    Raises:
+        ModelError, ReplyError: as for `Way.converse`.
+    """
+    rubric, case = first.rubric, first.case
+    searches: list[Request] = []
+    for attempt, search in enumerate(rubric.searches(case), 1):
+        searches.append(replace(search, repeat=first.repeat, attempt=attempt))
+    n_parts = len(searches)
+    found: set[int] = set()
+    for n_reasks_left in range(max_reasks, -1, -1):
+        unread: list[Request] = []
+        for search, (reply, outcome) in zip(searches, await _send_all(searches, channel), strict=True):
+            if not isinstance(outcome, ReplyError):
+                for part in outcome.parts:
+                    found.update(part.sources)
+            elif n_reasks_left:
+                again = next_request(search, reply, outcome)
+                # A number that no other part's request has.
+                unread.append(replace(again, attempt=search.attempt + n_parts))
+            else:
+                raise outcome
+        searches = unread
+    shown = with_neighbours(number_sentences(case), found)
+    return replace(rubric.request(case, shown), repeat=first.repeat, attempt=n_parts + 1)
+
+
+async def _send_all(
+    searches: Sequence[Request], channel: Channel
+) -> list[tuple[Reply, Reading | ReplyError]]:
+    """Send all requests to search parts of a source, and read the replies.
+
+    If a batch has no answer to one yet, the others are sent all the same: the batch needs them all at once.
+
+    Raises:
+        ModelError: as for `Channel.send`.
+    """
+    results: list[tuple[Reply, Reading | ReplyError]] = []
+    pending: GroundjudgeError | None = None
+    for search in searches:
+        try:
+            results.append(await channel.send(search, partial(_read_search, search)))
+        except GroundjudgeError as error:
+            if not error.is_pending:
+                raise
+            pending = error
+    if pending is not None:
+        raise pending
+    return results
+
+
+def _read_search(search: Request, reply: Reply) -> Reading:
+    """Read which sentences of a part of the source matter to each sentence of the response."""
+    check_answers(reply)
+    expectation = Expectation(sentences=search.sentences)
+    return search.rubric.format.read_reply(reply, search.rubric.scale, expectation)
 
 
 def _reask_reason(error: ReplyError) -> str:

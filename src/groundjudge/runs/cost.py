@@ -16,12 +16,12 @@ from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
 from groundjudge.rubric.blank_response import blank_response_verdict
 from groundjudge.rubric.model import never_waits
 from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.rubric.windows import BYTES_PER_TOKEN
 from groundjudge.runs.run import Row, check_cases, check_judges, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
 
 PER_MILLION = 1_000_000
 
-BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 
 BATCH_SHARE = 0.5
@@ -31,11 +31,13 @@ BATCH_SHARE = 0.5
 class Estimate(Frozen):
     """What one judge would request, at one call per case and vote; each re-ask costs as much again.
 
+    A source that is longer than the judge's `window` takes one more call for each of its parts.
+
     Attributes:
         judge: the judge's name.
         n_calls: the maximum number of calls that it would make.
-        calls_per_row: the fewest and the most calls for a case; they differ for a panel that stops once it
-            is decided, and for a cascade.
+        calls_per_row: the fewest and the most calls for a case without searches; they differ for a panel that
+            stops once it is decided, and for a cascade.
         n_free: cases that get a verdict without a call: with a blank response (see `empty_response`), and all
             of the offline judge.
         n_error: rows that would get an error without a call, except for lines without a row.
@@ -129,15 +131,20 @@ def prompt_tokens(request: Request) -> int:
 
 
 def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
-    """Count what a case adds to the counts of a judge: each rubric asks once."""
+    """Count what a case adds to the counts of a judge: each rubric asks once, and once for each search."""
     requests: list[Request] = []
     try:
         for rubric, is_called in _votes_of(judge):
             if blank_response_verdict(rubric, case):
                 continue
             request = rubric.ask(case)  # also without a call: an input may be missing
-            if is_called:
-                requests.append(request)
+            if not is_called:
+                continue
+            searches = rubric.searches(request.case)
+            if searches:
+                # What is found is unknown before: about as much as one part has.
+                request = rubric.request(request.case, searches[0].sentences)
+            requests += [*searches, request]
     except GroundjudgeError:  # such as a missing input or, by default, response, which every vote needs
         return {"n_error": 1}
     n_tokens = sum(prompt_tokens(request) for request in requests)
