@@ -39,7 +39,7 @@ _MAX_WORD = 24
 _MAX_ABBREVIATION = 7
 _WORD_AHEAD = compile_when_used(r"[\w.&@:/?='’-]+\Z")
 # Pairs of words, which texts share, whose answer is kept.
-_MAX_KEPT = 1 << 12
+_MAX_KEPT = 1 << 14
 # Letters of a capitalised word that is an abbreviation before a number, in any language: "Abb. 3".
 _MAX_BEFORE_NUMBER = 4
 
@@ -176,8 +176,10 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
     # A point that stands apart ends a sentence, as in texts that were split into words.
     if mark == "." and text[start - 1 : start].isspace():
         return True
-    # The same line goes on in small letters, maybe after a dash.
-    goes_on = text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in space
+    # The same line goes on in small letters, maybe after a dash. Mostly, the first test is enough.
+    goes_on = (
+        next_word[:1].islower() and text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in space
+    )
     if mark == ".":
         return not goes_on and not _is_abbreviation(text[max(0, start - _MAX_WORD) : start], next_word)
     # In small letters a sentence goes on after "...", after a quotation ("Why?" he asked) and before a
@@ -207,14 +209,14 @@ def _is_abbreviation(text: str, next_word: str) -> bool:
         return False
     if next_word[0].isdecimal() and len(word) <= _MAX_BEFORE_NUMBER and word.istitle() and word.isalpha():
         return True
-    language = "ru" if "\u0400" <= word[-1] <= "\u04ff" else "en"
-    return _is_one_sentence(language, f"{word}. {next_word}")
+    return _is_one_sentence(word, next_word)
 
 
 @lru_cache(_MAX_KEPT)
-def _is_one_sentence(language: str, text: str) -> bool:
+def _is_one_sentence(word: str, next_word: str) -> bool:
     """Whether the library that knows abbreviations treats two words with a point between them as one."""
-    return len(_library().segment(language, text)) == 1
+    language = "ru" if "\u0400" <= word[-1] <= "\u04ff" else "en"
+    return len(_library().segment(language, f"{word}. {next_word}")) == 1
 
 
 @cache
