@@ -78,7 +78,7 @@ class ResumeError(GroundjudgeError):
     codes: ClassVar[Mapping[str, str]] = {
         "exists": "The file is not empty. Continue it with `--resume`, or replace it with `--overwrite`.",
         "in_use": "Another command is writing to the file. Wait for it, or choose another `--out`.",
-        "no_verdict": "A line is not a verdict. Choose another `--out`, or replace it with `--overwrite`.",
+        "no_verdict": "A line is not a verdict. Choose another `--out`, or remove the file.",
         "other_model": "The verdicts come from another model, other settings or another library version. "
         "As for `no_verdict`: the scores of both would not be comparable.",
         "other_prompt": "The file's verdicts come from another prompt. As for `other_model`.",
@@ -221,7 +221,7 @@ def _parse_verdict(line: bytes, line_name: str) -> Verdict | None:
     except ValidationError as error:
         if not line.endswith(b"\n") or not line.strip():
             return None
-        message = f"{line_name}: not a verdict: choose another --out, or replace the file with --overwrite"
+        message = f"{line_name}: not a verdict: choose another --out, or remove this file"
         raise ResumeError("no_verdict", message, line_name) from error
 
 
@@ -242,7 +242,7 @@ def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
         difference = f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     message = (
         f"{path} contains verdicts of {verdict.signature}, but this run uses {difference}: "
-        "choose another --out, or replace the file with --overwrite"
+        "choose another --out, or remove this file"
     )
     raise ResumeError(code, message, str(path))
 
