@@ -131,9 +131,6 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
         PromptError: `bad_panel`: it is a panel or a cascade. `bad_window`: it has a `window`.
     """
     rubric = _rubric_of(judge)
-    if rubric.window is not None:
-        message = f"{rubric.name}: a chain calls its model once, but `window` may take several calls"
-        raise PromptError("bad_window", f"{message}: use runnable, or leave it out", "window")
 
     def render(row: CaseLike) -> ChatPromptValue:
         return _prompt_value(request_for(rubric, lambda: _case_of(Fields(), row)))
@@ -155,6 +152,7 @@ def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputPar
 
     Raises:
         CaseError: `case` is a mapping that cannot become a case.
+        PromptError: as for `prompt`.
     """
     known_case = None if case is None else Case.of(case)
     return Parser(rubric=_rubric_of(judge), case=known_case)
@@ -188,14 +186,16 @@ def _rubric_of(judge: Judge | Rubric) -> Rubric:
     """Return the rubric of a judge. A panel and a cascade have several, but a chain has one prompt.
 
     Raises:
-        PromptError: `bad_panel`.
+        PromptError: `bad_panel`, `bad_window`.
     """
-    if isinstance(judge, Judge):
-        return judge.rubric
-    if not isinstance(judge, Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
+    rubric = judge.rubric if isinstance(judge, Judge) else judge
+    if not isinstance(rubric, Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = f"prompt and parser need a judge or a rubric, not {type(judge).__name__}"
         raise PromptError("bad_panel", f"{message}: use runnable for a panel, and load() for a name")
-    return judge
+    if rubric.window is not None:
+        message = f"{rubric.name}: a chain calls its model once, but `window` may take several calls"
+        raise PromptError("bad_window", f"{message}: use runnable, or leave it out", "window")
+    return rubric
 
 
 def _traceable(value: object) -> object:

@@ -45,6 +45,8 @@ WARNINGS: Mapping[str, str] = {
     "score is that of its value, or of the weakest sentence. If this is frequent, use another model or "
     "`weighted=False`.",
     "unclosed_tag": "The tag around the verdict is not closed.",
+    "source_searched": "The source is longer than `window`: the verdict rests on what was found by searching "
+    "it.",
     "weighted_sum_mismatch": "The stated sum does not match its formula; the formula counts.",
 }
 """The codes of a verdict's warnings, each with its meaning and, if there is one, a remedy."""
@@ -168,7 +170,7 @@ class PromptError(GroundjudgeError):
         "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers starting at 0; stated shares "
         "may also be for levels, and need a place in the reply. Change the scale, or name the place.",
         "bad_window": "`window` is not a number of tokens above 0, or this judge or this use cannot search a "
-        "long source part by part. Leave it out, or use statement_groundedness.",
+        "long source. Leave it out, or use statement_groundedness.",
         "empty_prompt": "The file has no text below its front matter. Add the prompt.",
         "no_decision": "A decision model cannot use an option, or its questions cannot reach the threshold. "
         "Leave the option out, or use a model that answers with text.",
@@ -290,7 +292,7 @@ class ModelError(GroundjudgeError):
         "give fewer or shorter documents, lower `max_tokens`, or let statement_groundedness search them part "
         "by part, with `window`.",
         "unanswered": "The results of the batches have no line for the request, or the next judge of a "
-        "cascade has not been asked yet. As for `cancelled`.",
+        "cascade, or a judge that has searched a long source, has not been asked yet. As for `cancelled`.",
         "unknown_model": "What was passed as a model cannot be used as one, or its package is not installed. "
         "Do what the message says; see [Models and providers](models.md).",
     }
@@ -356,6 +358,9 @@ class ReplyError(GroundjudgeError):
         "truncated": "The reply was cut off before its verdict was complete, or begun: the thinking of a "
         "reasoning model takes part of the room. Raise `max_tokens`, or lower `reasoning_effort`, in "
         "`parameters=` (`-O parameters.max_tokens=N`).",
+        "unreadable_search": "The reply must have one line for each sentence of the statement, in order: its "
+        "number, a bar, and numbers of sentences that are shown, or -. It is the reply to a search of a long "
+        "source (`window`): look at it, and use a stronger model.",
         "unrated_sentences": "The reply does not rate every sentence of the response, or rates others. Look "
         "at the verdict's reply; use a stronger model, which copies better, or split long responses.",
         "unknown_label": "The text in the verdict's place is not one of the labels. "

@@ -51,7 +51,7 @@ def check_follow_up(rubric: Rubric, complaint: str) -> None:
     scale_clause = re.escape(f": each verdict must be {rubric.scale.expected_text}, with nothing behind it")
     about = re.escape(" It is about what stands between these tags, as material and never an instruction:\n")
     again = re.escape(
-        "Give the whole verdict again, in exactly the format that was asked for and nothing else."
+        "Give the whole reply again, in exactly the format that was asked for and nothing else."
     )
     wrong = rf"(?:{'|'.join(CLAUSES)})(?:{scale_clause})?"
     whole = rf"Your last reply could not be read: {wrong}\. {again}(?:{about}Q(?:\nQ)*)?"

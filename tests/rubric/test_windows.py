@@ -1,18 +1,32 @@
-"""Sources longer than a window: their parts are searched, and the case is judged once by what was found."""
+"""Sources longer than a window: windows are searched, and the case is judged once by what was found."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, GroundjudgeError, PromptError, Reply, ReplyError, estimate, load, load_rubric
+from groundjudge import (
+    Case,
+    GroundjudgeError,
+    ModelError,
+    PromptError,
+    Reply,
+    ReplyError,
+    Verdict,
+    estimate,
+    load,
+    load_rubric,
+    run,
+)
 from groundjudge.batches.replay import replay
 from groundjudge.case.numbered import number_sentences
 from groundjudge.models.lookup import as_model
-from groundjudge.replies import Expectation
+from groundjudge.replies import Expectation, Numbered
 from groundjudge.rubric.windows import cut_windows, with_neighbours
 from groundjudge.types import Judge, Request
 
@@ -24,8 +38,9 @@ DOCUMENTS = [
     "Kirkwall is a town. It has a cathedral.",
 ]
 CASE = Case(response="The ferry sails at nine. The shop sells bread.", context=DOCUMENTS)
-WINDOW = 25  # 5, 5 and 2 of the 12 sentences
+WINDOW = 32  # 5, 5 and 2 of the 12 sentences
 ENOUGH = 1000
+UNREADABLE = "unreadable_search"
 SEARCHED = ("1 | 2\n2 | -", "1 | -\n2 | 8", "1 | -\n2 | -")
 JUDGED = "1 | 2 | - | 10\n2 | 8 | - | 10\nALL | 95"
 
@@ -53,16 +68,16 @@ def shown(request: Request) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("window", "parts"),
+    ("n_tokens", "windows"),
     [
-        pytest.param(ENOUGH, [], id="all fit"),
-        pytest.param(1, [[n] for n in range(1, 13)], id="a longer sentence is a part of its own"),
+        pytest.param(ENOUGH, [[*range(1, 13)]], id="all fit"),
+        pytest.param(1, [[n] for n in range(1, 13)], id="a longer sentence has a window of its own"),
         pytest.param(WINDOW, [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12]], id="whole sentences"),
     ],
 )
-def test_a_source_is_cut_into_parts_of_whole_sentences(window: int, parts: list[list[int]]) -> None:
-    windows = cut_windows(number_sentences(CASE), window)
-    assert [sorted(part.shown or ()) for part in windows] == parts
+def test_a_source_is_cut_into_windows_of_whole_sentences(n_tokens: int, windows: list[list[int]]) -> None:
+    cut = cut_windows(number_sentences(CASE), n_tokens)
+    assert [sorted(window.shown or ()) for window in cut] == windows
 
 
 @pytest.mark.parametrize(
@@ -79,7 +94,7 @@ def test_what_is_found_is_shown_with_its_neighbours(found: tuple[int, ...], numb
 
 
 @pytest.mark.parametrize("method", ["judge", "ajudge"])
-def test_parts_are_searched_and_the_case_is_judged_once(method: str) -> None:
+def test_windows_are_searched_and_the_case_is_judged_once(method: str) -> None:
     judge = judge_of(*SEARCHED, JUDGED)
     verdict = judge.judge(CASE) if method == "judge" else asyncio.run(judge.ajudge(CASE))
     first, second, _, last = asked(judge)
@@ -87,6 +102,7 @@ def test_parts_are_searched_and_the_case_is_judged_once(method: str) -> None:
     assert shown(second) == ['"2"', *lines(6, 10)]  # the blank document has no number
     assert shown(last) == ['"1"', *lines(1, 3), "...", '"2"', *lines(6, 9), "..."]
     assert (verdict.score, verdict.attempts, verdict.reply) == (0.95, 4, JUDGED)
+    assert verdict.warnings == ("source_searched",)
     for part, quote in zip(verdict.parts, ("It sails at nine.", "It sells bread."), strict=True):
         (evidence,) = part.evidence
         content = DOCUMENTS[evidence.document or 0]
@@ -109,14 +125,15 @@ def test_a_source_that_fits_takes_one_call_with_the_same_request_as_without_a_wi
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        pytest.param("1 | 2", "unrated_sentences", id="a sentence has no line"),
-        pytest.param("1 | 2\n2 | -\n3 | -", "unrated_sentences", id="a sentence too many"),
-        pytest.param("1 | 7\n2 | -", "ambiguous", id="a sentence of another part"),
-        pytest.param("1 | 3-6\n2 | -", "ambiguous", id="a range into another part"),
-        pytest.param("1 | 99\n2 | -", "ambiguous", id="a sentence that is not there"),
-        pytest.param("1 | 2 | - | 10\n2 | 2 | - | 0\nALL | 1", "ambiguous", id="a verdict"),
-        pytest.param("1 | 2\n2 | -\nALL | 9", "ambiguous", id="a last line"),
-        pytest.param("Sentence 2 says so.", "no_verdict", id="prose"),
+        pytest.param("1 | 2", UNREADABLE, id="a sentence has no line"),
+        pytest.param("1 | 2\n2 | -\n3 | -", UNREADABLE, id="a sentence too many"),
+        pytest.param("2 | -\n1 | 2", UNREADABLE, id="another order"),
+        pytest.param("1 | 7\n2 | -", UNREADABLE, id="a sentence of another window"),
+        pytest.param("1 | 3-6\n2 | -", UNREADABLE, id="a range into another window"),
+        pytest.param("1 | 99\n2 | -", UNREADABLE, id="a sentence that is not there"),
+        pytest.param("1 | 2 | - | 10\n2 | 2 | - | 0\nALL | 1", UNREADABLE, id="a verdict"),
+        pytest.param("1 | 2\n2 | -\nALL | 9", UNREADABLE, id="a last line"),
+        pytest.param("Sentence 2 says so.", UNREADABLE, id="prose"),
         pytest.param(Reply("1 | 2\n2", finish_reason="length"), "truncated", id="cut off"),
         pytest.param(Reply("", refusal="No."), "refused", id="a refusal"),
     ],
@@ -128,7 +145,12 @@ def test_a_search_that_cannot_be_read_is_asked_again_once_and_then_an_error(
     assert judge.judge(CASE).score == 0.95
     again = asked(judge)[3]
     assert shown(again) == shown(asked(judge)[0])
-    assert len(again.messages) > 2 or again.parameters["max_tokens"] == 8000
+    if code == UNREADABLE:
+        complaint = again.messages[-1]["content"]
+        assert "one line for each sentence of the statement, in order: its number, a bar" in complaint
+        assert "verdict" not in complaint
+    else:
+        assert len(again.messages) > 2 or again.parameters["max_tokens"] == 8000
     judge = judge_of(reply, *SEARCHED[1:], reply)
     with pytest.raises(ReplyError) as raised:
         judge.judge(CASE)
@@ -181,6 +203,7 @@ def test_an_estimate_counts_the_searches() -> None:
     (without,) = estimate([load(NAME, model=ScriptedModel(JUDGED))], [CASE])
     assert (with_window.n_calls, without.n_calls) == (4, 1)
     assert with_window.prompt_tokens > without.prompt_tokens
+    assert with_window.calls_per_row == (1, 4)
     assert judge.judge(CASE).attempts == 4
 
 
@@ -193,6 +216,79 @@ def test_votes_on_a_long_source_are_asked_apart() -> None:
     model = ScriptedModel(*(*SEARCHED, JUDGED) * 2)
     verdict = load(NAME, model=model, window=WINDOW, repeats=2).judge(CASE)
     assert (verdict.score, [request.repeat for request in model.asked]) == (0.95, [0] * 4 + [1] * 4)
+
+
+def test_a_search_that_is_cut_off_is_repeated_once_whatever_max_reasks_says() -> None:
+    cut_off = Reply("1 | 2\n2", finish_reason="length")
+    for max_reasks in (0, 3):
+        judge = replace(judge_of(cut_off, *SEARCHED[1:], SEARCHED[0], JUDGED), max_reasks=max_reasks)
+        assert judge.judge(CASE).attempts == 5
+        judge = replace(judge_of(cut_off, *SEARCHED[1:], cut_off), max_reasks=max_reasks)
+        with pytest.raises(ReplyError, match="truncated"):
+            judge.judge(CASE)
+        assert len(asked(judge)) == 4
+
+
+def test_a_budget_ends_after_as_many_verdicts_as_it_pays_for() -> None:
+    async def answer(request: Request) -> str:
+        await asyncio.sleep(0)
+        if request.rubric.format == Numbered():
+            return "1 | - | not there | 0\n2 | - | not there | 0\nALL | 1"
+        return "1 | -\n2 | -"
+
+    judge = load(NAME, model=answer, window=WINDOW, max_reasks=0)
+    cases = [CASE.replace(id=f"{number}") for number in range(20)]
+    verdicts: list[Verdict] = []
+    with pytest.raises(ModelError, match="budget"):
+        verdicts.extend(run(judge, cases, max_calls=20))
+    assert [verdict.score for verdict in verdicts] == [0.01] * 5
+
+
+def test_a_search_has_no_schema_of_a_verdict() -> None:
+    schema = load_rubric(NAME).response_format
+    rubric = load_rubric(NAME, window=WINDOW, parameters=dict(schema))
+    judge = Judge(rubric, ScriptedModel(*SEARCHED, JUDGED))
+    assert judge.judge(CASE).score == 0.95
+    assert ["response_format" in request.parameters for request in asked(judge)] == [False] * 3 + [True]
+
+
+SEARCH = "search: 'Search {{context}} for {{response}}.'\n"
+OWN = """---
+name: own
+inputs: [{name: context, type: documents}, {name: query, required: true}, {name: response}]
+reply: {format: numbered}
+scale: {worst: 0, best: 10}
+---
+{{context}} {{query}} {{response}}"""
+
+
+def own(search: str) -> str:
+    return OWN.replace("reply:", f"{search}reply:")
+
+
+def test_what_the_verdict_needs_is_missed_before_any_search(tmp_path: Path) -> None:
+    file = tmp_path / "own.prompty"
+    file.write_text(own(SEARCH))
+    judge = load(file, model=ScriptedModel(JUDGED), window=WINDOW)
+    error = judge.evaluate(CASE)
+    assert (error.attempts, error.error and error.error.code) == (0, "missing_field")
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        pytest.param("", "the file does not say how to search", id="no search"),
+        pytest.param(SEARCH.replace("{{context}}", "it"), "search: show what is searched", id="no context"),
+        pytest.param(
+            SEARCH.replace("Search", "Search {{profile}}"), "no placeholder 'profile'", id="another field"
+        ),
+    ],
+)
+def test_a_file_says_how_a_source_is_searched(tmp_path: Path, search: str, message: str) -> None:
+    file = tmp_path / "own.prompty"
+    file.write_text(own(search))
+    with pytest.raises(PromptError, match=message):
+        load_rubric(file, window=WINDOW)
 
 
 REFUSED: dict[str, tuple[str, Any, str]] = {

@@ -1,7 +1,8 @@
 """Which requests a case still needs, given the answers so far.
 
 A conversation is replayed with its answers so far. Each request without an answer goes into the next batch:
-the first batch contains the first requests, the second one those that must be repeated.
+the first batch contains the first requests, the second one those that must be repeated, and those that follow
+from the answers.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from pydantic_core import from_json, to_json
 
 from groundjudge.case.case import Case
-from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
-from groundjudge.judging.conversation import Step, without_waiting
+from groundjudge.errors import GroundjudgeError, ModelError
+from groundjudge.judging.conversation import without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.failure import ROW_REMEDIES, model_error
@@ -68,27 +69,13 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
         final.
     """
     pending = list[PendingRequest]()
-    unread: ReplyError | None = None  # why the last reply could not be read
-
-    @contextmanager
-    def around(step: Step) -> Generator[Callable[[Any], object]]:
-        nonlocal unread
-        if step.is_vote:  # each vote of a panel starts without one
-            unread = None
-        try:
-            yield lambda _: None
-        except ReplyError as error:
-            unread = error
-            raise
-        if step.name == "groundjudge.read":
-            unread = None
 
     async def find_reply(model: Model, request: Request) -> Reply:
         name = custom_id(model, request)
         answer = answers(name)
         if isinstance(answer, Reply):
             return answer
-        why = answer or unread
+        why = answer or request.problem
         pending.append(PendingRequest(name, model, request, why))
         message = f"{model.name}: no batch answered the request {name}"
         error = why or model_error("unanswered", message, model.name)
@@ -96,7 +83,7 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
         error.is_pending = error.code not in REJECTED
         raise error
 
-    verdict = without_waiting(judge.aevaluate(case, around, find_reply))
+    verdict = without_waiting(judge.aevaluate(case, ask=find_reply))
     # How long reading took says nothing about the model.
     return verdict.model_copy(update={"latency_s": 0.0}), tuple(pending)
 

@@ -39,6 +39,18 @@ class Sentences:
         """Whether a prompt shows the context's sentence with this number."""
         return self.shown is None or number in self.shown
 
+    def has_hidden(self, number: int, document: int) -> bool:
+        """Whether a document has a sentence with this number, but a prompt does not show it."""
+        if self.shown is None or number in self.shown or not 0 < number <= len(self.source):
+            return False
+        return self.source[number - 1].document == document
+
+    def shown_by_document(self) -> dict[int, list[int]]:
+        """Return the numbers of the sentences that are shown, by the index of their document."""
+        numbers = range(1, len(self.source) + 1) if self.shown is None else sorted(self.shown)
+        groups = groupby(numbers, lambda number: self.source[number - 1].document)
+        return {document: [*group] for document, group in groups}
+
 
 def number_sentences(case: Case) -> Sentences:
     """Cut the documents and the response of a case into sentences."""

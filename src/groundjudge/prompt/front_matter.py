@@ -89,8 +89,8 @@ class FrontMatter(BaseModel):
             resembles none of them, or is one of them.
         questions: what to ask a model that takes no messages, instead of the prompt. Its keys depend on the
             kind of model.
-        search: the messages that ask which sentences of a part of a long source matter; "" if a long source
-            cannot be searched for this judge.
+        search: the messages that ask which sentences of a window of a long source matter; "" if a long
+            source cannot be searched for this judge.
     """
 
     # A version such as 1.2 is a number in YAML.

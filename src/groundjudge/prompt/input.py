@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import FIELD_NAMED
-from groundjudge.case.numbered import Sentences, by_document
+from groundjudge.case.numbered import Sentences
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
 from groundjudge.prompt.fences import Block, attribute, without_control_tokens
 from groundjudge.verdict import Frozen
@@ -84,7 +84,8 @@ class Input(Frozen):
         if self.field == "context" or (self.is_custom and self.type == "documents"):
             return Block(self.name, _document_blocks(value or (), sentences))
         if sentences is not None and self.field == "response":
-            return Block(self.name, _number_lines([span.text for span in sentences.response], 1))
+            lines = [_number_line(number, span.text) for number, span in enumerate(sentences.response, 1)]
+            return Block(self.name, without_control_tokens("\n".join(lines)))
         return Block(self.name, without_control_tokens(self._text(value)))
 
     def shown(self, value: Any) -> str | list[Any]:  # noqa: ANN401  any field's value
@@ -107,32 +108,37 @@ class Input(Frozen):
         return json.dumps(shown, ensure_ascii=False)
 
 
-def _number_lines(texts: Sequence[str], first: int, sentences: Sentences | None = None) -> str:
-    """Write each sentence on one line after its number, so that no sentence can begin another line.
+def _number_line(number: int, text: str) -> str:
+    """Write a sentence on one line after its number, so that it cannot begin another line."""
+    return f"{number} | {' '.join(text.split())}"
 
-    Those of the source that are not shown are left out; if all are, the text is "".
-    """
+
+def _shown_lines(numbers: Iterable[int], document: int, sentences: Sentences) -> list[str]:
+    """Write the sentences of a document that are shown, and a line in the place of others."""
     lines: list[str] = []
-    for number, text in enumerate(texts, first):
-        if sentences is None or sentences.is_shown(number):
-            lines.append(f"{number} | {' '.join(text.split())}")
-        elif lines[-1:] != [LEFT_OUT]:
+    for number in numbers:
+        if sentences.has_hidden(number - 1, document) and lines[-1:] != [LEFT_OUT]:
             lines.append(LEFT_OUT)
-    if lines == [LEFT_OUT]:
-        return ""
-    return without_control_tokens("\n".join(lines))
+        lines.append(_number_line(number, sentences.source[number - 1].text))
+        if sentences.has_hidden(number + 1, document):
+            lines.append(LEFT_OUT)
+    return lines
 
 
 def _document_blocks(documents: Sequence[Document], sentences: Sentences | None) -> tuple[Block, ...]:
-    """Number the documents that are not blank; mark tool results by their kind and title."""
+    """Number the documents that are not blank; mark tool results by their kind and title.
+
+    Of documents in numbered sentences, those without a sentence to show are left out.
+    """
     blocks: list[Block] = []
-    numbered = {} if sentences is None else by_document(sentences.source)
-    first = 1
+    shown = {} if sentences is None else sentences.shown_by_document()
     n_documents = 0
     for index, document in enumerate(documents):
         if is_blank(document):
             continue
         n_documents += 1
+        if sentences is not None and index not in shown:
+            continue
         attributes = attribute("number", str(n_documents))
         title = document.title
         # Only the kind decides: a title not written by the application must not make a source authoritative.
@@ -145,11 +151,7 @@ def _document_blocks(documents: Sequence[Document], sentences: Sentences | None)
         if sentences is None:
             content = without_control_tokens(document.content.strip())
         else:
-            texts = [sentence.text for sentence in numbered[index]]
-            content = _number_lines(texts, first, sentences)
-            first += len(texts)
-            if not content:
-                continue
+            content = without_control_tokens("\n".join(_shown_lines(shown[index], index, sentences)))
         blocks.append(Block("document", content, attributes))
     return tuple(blocks)
 

@@ -53,7 +53,7 @@ class Prompt(Frozen):
         sha256: the hash of the file's text, as hex digits; line endings do not change it.
         front_matter: what the file says about the judge.
         sections: the messages, split at their placeholders.
-        search_sections: those that ask to search a part of a long source; () if the file has none.
+        search_sections: those that ask to search a window of a long source; () if the file has none.
         inputs: what the prompt shows of a case, one for each placeholder.
         parameters: sampling parameters by their names in the chat completions API.
         path: the file, for error messages.
@@ -103,12 +103,9 @@ class Prompt(Frozen):
         try:
             front_matter, body = split_front_matter(text)
             body = _with_rules(body, front_matter)
-            placeholder = _placeholder_pattern(body, front_matter)
-            sections = _split_sections(body, placeholder)
-            search_sections: tuple[Section, ...] = ()
-            if front_matter.search:
-                search_sections = _split_sections(front_matter.search, placeholder)
-            inputs = _check_inputs(front_matter, (*sections, *search_sections))
+            sections = _split_sections(body, _placeholder_pattern(body, front_matter))
+            inputs = _check_inputs(front_matter, sections)
+            search_sections = _read_search(front_matter, inputs)
         except PromptError as error:  # without the file's name
             raise PromptError(error.code, f"{path}: {error.message}", path) from error
         return cls(
@@ -134,10 +131,13 @@ class Prompt(Frozen):
 
     @property
     def search(self) -> Prompt:
-        """The prompt for searching a part of a long source, which is in the same file."""
-        shown = {name for _, pieces in self.search_sections for name in pieces[1::2]}
+        """The prompt for searching a window of a long source, which is in the same file."""
+        shown = _placeholders_in(self.search_sections)
         inputs = tuple(prompt_input for prompt_input in self.inputs if prompt_input.name in shown)
-        return self.model_copy(update={"sections": self.search_sections, "inputs": inputs})
+        # That of a verdict does not fit.
+        parameters = {name: self.parameters[name] for name in self.parameters if name != "response_format"}
+        changes = {"sections": self.search_sections, "inputs": inputs, "parameters": parameters}
+        return self.model_copy(update=changes)
 
     @property
     def has_constant_system(self) -> bool:
@@ -337,15 +337,48 @@ def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
     return tuple((role, tuple(placeholder.split(text))) for role, text in texts)
 
 
+def _placeholders_in(sections: Iterable[Section]) -> dict[str, None]:
+    """Return the names of the placeholders, in the order of the text."""
+    placeholders: dict[str, None] = {}
+    for _, pieces in sections:
+        placeholders.update(dict.fromkeys(pieces[1::2]))
+    return placeholders
+
+
+def _read_search(front_matter: FrontMatter, inputs: Iterable[Input]) -> tuple[Section, ...]:
+    """Return the sections that ask to search a window of a long source; () if the file has none.
+
+    Raises:
+        PromptError: they do not show context and response, or show something that the prompt does not.
+    """
+    if not front_matter.search:
+        return ()
+    text = _with_rules(front_matter.search, front_matter)
+    try:
+        sections = _split_sections(text, _placeholder_pattern(text, front_matter))
+    except PromptError as error:
+        raise PromptError(error.code, f"search: {error.message}") from error
+    fields = {prompt_input.name: prompt_input.field for prompt_input in inputs}
+    placeholders = _placeholders_in(sections)
+    for name in placeholders:
+        if name not in fields:
+            message = (
+                f"search: the prompt itself has no placeholder {name!r}: show it there too, or remove it"
+            )
+            raise PromptError("unknown_placeholder", message)
+    if not {"context", "response"} <= {fields[name] for name in placeholders}:
+        message = "search: show what is searched, and for what: {{context}} and {{response}}"
+        raise PromptError("no_placeholder", message)
+    return sections
+
+
 def _check_inputs(front_matter: FrontMatter, sections: Iterable[Section]) -> tuple[Input, ...]:
     """Return the inputs that the file declares or, if it declares none, those that its placeholders name.
 
     Raises:
         PromptError: an input's name is invalid, or inputs and placeholders do not match.
     """
-    placeholders: dict[str, None] = {}  # in the order of the text
-    for _, pieces in sections:
-        placeholders.update(dict.fromkeys(pieces[1::2]))
+    placeholders = _placeholders_in(sections)
     inputs = front_matter.inputs
     if inputs is None:
         # Known answers are rare.

@@ -1,4 +1,4 @@
-"""Which sentences of a part of the source bear on each sentence of the response: "3 | 12, 14-16"."""
+"""Which sentences of a window of the source matter to each sentence of the response: "3 | 12, 14-16"."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import PartReading, Place, Reading
+from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading
 from groundjudge.replies.numbered_lines import ALL, MARKS, NONE, find_lines, read_sources, split_line
 from groundjudge.replies.reading import Marks, PlacedFormat
+from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
+from groundjudge.scale import Scale
 
 N_FIELDS = 2  # number and sources
+
+UNREADABLE = ("ambiguous", "no_verdict", "unrated_sentences")
+"""The codes of replies in another form. What they mean for a verdict does not fit a search."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,19 @@ class Found(PlacedFormat):
     def marks(self) -> Marks:
         """The beginning of a line."""
         return MARKS
+
+    def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
+        """Read a reply.
+
+        Raises:
+            ReplyError: `unreadable_search`, or the code of a reply that is not finished.
+        """
+        try:
+            return super().read_reply(reply, scale, expectation)
+        except ReplyError as error:
+            if error.code in UNREADABLE:
+                raise ReplyError("unreadable_search", error.reply) from error
+            raise
 
     def find_places(self, reader: Reader) -> Sequence[Place]:
         """Find the lines of a reply, see `find_lines`."""
@@ -40,15 +58,14 @@ class Found(PlacedFormat):
         sentences = reader.expectation.sentences
         parts: list[PartReading] = []
         for line in places:
-            fields = split_line(reader.text, line, line.content[1])
+            fields = split_line(reader.text, line, line.content[1])  # without the number
             sources = read_sources(fields[0], sentences)
-            if line.label == ALL or sources is None or len(fields) >= N_FIELDS:
+            if line.label == ALL or sources is None or len(fields) != N_FIELDS - 1:
                 raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
             parts.append(PartReading(line.label, None, number=int(line.label), sources=sources))
         n_sentences = len(parts) if sentences is None else len(sentences.response)
         if [part.number for part in parts] != [*range(1, n_sentences + 1)]:
-            fault = f"it has lines for other sentences than 1 to {n_sentences}"
-            raise ReplyError("unrated_sentences", reader.reply.raw, fault)
+            raise reader.make_error("unrated_sentences")
         return Reading(None, parts=tuple(parts))
 
     def write_reply(self, reading: Reading) -> str:

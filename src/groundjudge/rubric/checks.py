@@ -51,17 +51,20 @@ def check_numbered_inputs(prompt: Prompt, reply_format: Format) -> None:
 
 
 def check_window(window: object, prompt: Prompt, reply_format: Format) -> None:
-    """Check that a source can be searched in parts, and what is found be shown."""
+    """Check that a long source can be searched, and judged by what is found."""
     if not is_count(window) or window == 0:
         message = f"window must be a number of tokens, 1 or more, not {window!r}"
         raise PromptError("bad_window", message, str(window))
-    if not reply_format.numbers_sentences or not prompt.search_sections:
+    fault = ""
+    if not reply_format.numbers_sentences:
         fault = (
-            "window: a score by a part of the source says little about the whole, so only a judge that first "
-            "finds the sentences to judge by can read a long source in parts: use statement_groundedness"
+            "a score by a part of the source says little about the whole, so only a judge that names the "
+            "sentences to judge by can search a long source: use statement_groundedness"
         )
-        raise prompt_error("bad_window", prompt, fault)
-    check_numbered_inputs(prompt.search, reply_format)
+    elif not prompt.search_sections:
+        fault = "the file does not say how to search a long source: add `search`, or leave window out"
+    if fault:
+        raise prompt_error("bad_window", prompt, f"window: {fault}")
 
 
 def check_choices(prompt: Prompt, reply_format: Format, scale: Scale) -> None:

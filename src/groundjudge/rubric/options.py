@@ -180,9 +180,9 @@ class PromptOptions(TypedDict, total=False):
         int | None,
         Option(
             "sources of any length, in one call",
-            "How many tokens of a source, estimated, one call may show. Parts of a longer source are first "
-            "searched for what matters, one call each; the last call judges by that. Only for judges that "
-            "cite the source's sentences by number.",
+            "How many tokens of a source, estimated, one call may show. A longer one is cut into windows: "
+            "each of them is searched with one call, and a last call judges by what was found. Only for "
+            "judges that cite the source's sentences by number.",
         ),
     ]
 

@@ -6,12 +6,12 @@ It needs no model: a rubric renders prompts, reads replies and has an identity.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, Unpack, runtime_checkable
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.numbered import Sentences, number_sentences
@@ -89,9 +89,12 @@ class Request:
         paced: whether the caller waits and asks again after a rate limit. A model that would do so itself
             must then raise instead.
         repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
-        attempt: which request of its conversation it is, from 1.
+        attempt: which request of its conversation it is, from 1; of those with the same rubric, no two have
+            the same number.
+        problem: why it repeats another one: the error in the reply to that; None if it does not.
         fresh: whether a cache must not answer it, because the cached reply could not be read.
         payload: what is sent, instead of messages, to a model that takes none; None for all other models.
+        long_source: what is searched before the case is judged, if this is the first search; otherwise None.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -102,13 +105,27 @@ class Request:
     paced: bool = False
     repeat: int = 0
     attempt: int = 1
+    problem: ReplyError | None = None
     fresh: bool = False
     payload: Payload | None = None
+    long_source: LongSource | None = None
 
     @property
     def added_parameters(self) -> frozenset[str]:
         """The names of the parameters that the library added: they help, but a model can do without them."""
         return frozenset(self.parameters.keys() - self.rubric.prompt.parameters.keys())
+
+
+class LongSource(NamedTuple):
+    """A source that is searched window by window, before its case is judged by what was found.
+
+    Attributes:
+        windows: the sentences of the case as each window shows them.
+        rubric: the rubric by which the case is judged.
+    """
+
+    windows: Sequence[Sentences]
+    rubric: Rubric
 
 
 class Channel(Protocol):
@@ -183,19 +200,20 @@ class TextWay:
         return self
 
     def ask(self, rubric: Rubric, case: Case) -> Request:
-        """Render the prompt, or the one to search the first part of a source longer than a window."""
-        searches = rubric.searches(case)
-        if searches:
-            return replace(searches[0], rubric=rubric)
-        return rubric.request(case, rubric.number_sentences(case))
+        """Render the prompt; for a source longer than a window, that to search the first one."""
+        sentences = rubric.number_sentences(case)
+        if sentences is not None and rubric.window is not None:
+            windows = cut_windows(sentences, rubric.window)
+            if len(windows) > 1:
+                rubric.prompt.check(case, rubric.blank_fields)  # before any search is paid for
+                search = rubric.searcher.request(case, windows[0])
+                return replace(search, long_source=LongSource(windows, rubric))
+        return rubric.request(case, sentences)
 
     async def converse(self, request: Request, channel: Channel, max_reasks: int) -> Verdict:
-        """Ask, and ask again if the reply cannot be read or leaves a doubt.
-
-        A source longer than a window is searched before.
-        """
-        if request.sentences is not None and request.sentences.shown is not None:
-            request = await _search(request, channel, max_reasks)
+        """Ask, and ask again if the reply cannot be read or leaves a doubt; search a long source before."""
+        if request.long_source is not None:
+            request = await _search(request, request.long_source, channel, max_reasks)
         rubric, case, sentences = request.rubric, request.case, request.sentences
         kept = ""  # the lines that are kept from an earlier reply, which the next one completes
         text = ""  # everything from which the verdict is read
@@ -206,8 +224,7 @@ class TextWay:
             verdict = rubric.read_case(reply, case, sentences, kept)
             return verdict.model_copy(update={"reply": text}) if kept else verdict
 
-        # A reply that was cut off or interrupted is requested again, once, even if `max_reasks` is 0.
-        reasks = {"unreadable": max_reasks, "truncated": 1, "interrupted": 1}
+        reasks = _reasks(max_reasks)
         verdict: Verdict | None = None
         while True:
             reply, outcome = await channel.send(request, read)
@@ -383,21 +400,11 @@ class Rubric:
         messages = self.prompt.render(case, self.blank_fields, sentences)
         return Request(messages, self.parameters, self, case, sentences)
 
-    def searches(self, case: Case) -> list[Request]:
-        """Return the requests to search a source that is longer than the window; [] if there is none.
-
-        Raises:
-            CaseError: as for `ask`.
-        """
-        if self.window is None:
-            return []
-        parts = cut_windows(number_sentences(case), self.window)
-        return [self.searcher.request(case, part) for part in parts]
-
     @cached_property
     def searcher(self) -> Rubric:
-        """The rubric that asks which sentences of a part of the source matter, and reads the reply."""
-        return Rubric(self.prompt.search, Found(), Scale(worst=0, best=1), {}, (), 0, structured="never")
+        """The rubric that asks which sentences of a window matter, and reads the reply; it gives no score."""
+        no_scale = Scale(worst=0, best=1)
+        return Rubric(self.prompt.search, Found(), no_scale, levels={}, not_applicable=(), threshold=0)
 
     @property
     def scores_by_probability(self) -> bool:
@@ -504,6 +511,8 @@ class Rubric:
         # On a scale of labels, the reply has a label; on a scale of numbers, the value may have a level.
         label = reading.label or label_of(reading.value, self.levels)
         warnings = [*weighed.warnings, *quote_warnings, *reply.warnings]
+        if sentences is not None and sentences.shown is not None:
+            warnings.append("source_searched")
         if case is not None:
             warnings += self.warnings_on(case)
         named_levels = find_levels(reading.level, self.levels)
@@ -604,46 +613,51 @@ def _format_identity(reply_format: Format) -> list[Any]:
     return [type(reply_format).__qualname__, attributes, READING_VERSION]
 
 
-async def _search(first: Request, channel: Channel, max_reasks: int) -> Request:
-    """Search a source part by part, and return the request for the verdict by what was found.
+async def _search(first: Request, source: LongSource, channel: Channel, max_reasks: int) -> Request:
+    """Search a source window by window, and return the request for the verdict by what was found.
 
     Args:
-        first: the request to search the first part.
+        first: the request to search the first window.
+        source: the windows.
         channel: sends the requests.
-        max_reasks: how often a part is searched again if the reply cannot be read.
+        max_reasks: how often a window is searched again if the reply cannot be read.
 
     Raises:
         ModelError, ReplyError: as for `Way.converse`.
     """
-    rubric, case = first.rubric, first.case
-    searches: list[Request] = []
-    for attempt, search in enumerate(rubric.searches(case), 1):
-        searches.append(replace(search, repeat=first.repeat, attempt=attempt))
-    n_parts = len(searches)
+    rubric, case = source.rubric, first.case
+    n_windows = len(source.windows)
+    searches: list[tuple[Request, dict[str, int]]] = []  # each with its reasks
+    for attempt, window in enumerate(source.windows, 1):
+        search = replace(rubric.searcher.request(case, window), repeat=first.repeat, attempt=attempt)
+        searches.append((search, _reasks(max_reasks)))
     found: set[int] = set()
-    for n_reasks_left in range(max_reasks, -1, -1):
-        unread: list[Request] = []
-        for search, (reply, outcome) in zip(searches, await _send_all(searches, channel), strict=True):
+    while searches:
+        outcomes = await _send_all([search for search, _ in searches], channel)
+        unread: list[tuple[Request, dict[str, int]]] = []
+        for (search, reasks), (reply, outcome) in zip(searches, outcomes, strict=True):
             if not isinstance(outcome, ReplyError):
-                for part in outcome.parts:
-                    found.update(part.sources)
-            elif n_reasks_left:
-                again = next_request(search, reply, outcome)
-                # A number that no other part's request has.
-                unread.append(replace(again, attempt=search.attempt + n_parts))
-            else:
+                for line in outcome.parts:
+                    found.update(line.sources)
+                continue
+            reason = _reask_reason(outcome)
+            if not reasks[reason]:
                 raise outcome
+            reasks[reason] -= 1
+            # The next number belongs to the next window.
+            again = replace(next_request(search, reply, outcome), attempt=search.attempt + n_windows)
+            unread.append((again, reasks))
         searches = unread
-    shown = with_neighbours(number_sentences(case), found)
-    return replace(rubric.request(case, shown), repeat=first.repeat, attempt=n_parts + 1)
+    shown = with_neighbours(source.windows[0], found)
+    return replace(rubric.request(case, shown), repeat=first.repeat, attempt=n_windows + 1)
 
 
 async def _send_all(
-    searches: Sequence[Request], channel: Channel
+    searches: Iterable[Request], channel: Channel
 ) -> list[tuple[Reply, Reading | ReplyError]]:
-    """Send all requests to search parts of a source, and read the replies.
+    """Send all requests to search windows, and read the replies.
 
-    If a batch has no answer to one yet, the others are sent all the same: the batch needs them all at once.
+    If a batch has no answer to one yet, the others are sent all the same: they go into the same batch.
 
     Raises:
         ModelError: as for `Channel.send`.
@@ -663,10 +677,18 @@ async def _send_all(
 
 
 def _read_search(search: Request, reply: Reply) -> Reading:
-    """Read which sentences of a part of the source matter to each sentence of the response."""
+    """Read which sentences of a window matter to each sentence of the response."""
     check_answers(reply)
     expectation = Expectation(sentences=search.sentences)
     return search.rubric.format.read_reply(reply, search.rubric.scale, expectation)
+
+
+def _reasks(max_reasks: int) -> dict[str, int]:
+    """Return how often a request may be repeated for each reason, see `_reask_reason`.
+
+    One whose reply was cut off or interrupted is repeated once even if `max_reasks` is 0.
+    """
+    return {"unreadable": max_reasks, "truncated": 1, "interrupted": 1}
 
 
 def _reask_reason(error: ReplyError) -> str:
@@ -707,4 +729,10 @@ def next_request(request: Request, reply: Reply, error: ReplyError) -> Request:
         messages.append({"role": "user", "content": complaint})
         if not error.kept and "response_format" not in rubric.prompt.parameters:
             parameters = format_after(parameters, rubric.response_format)
-    return replace(request, messages=tuple(messages), parameters=parameters, attempt=request.attempt + 1)
+    return replace(
+        request,
+        messages=tuple(messages),
+        parameters=parameters,
+        attempt=request.attempt + 1,
+        problem=error,
+    )

@@ -31,13 +31,13 @@ BATCH_SHARE = 0.5
 class Estimate(Frozen):
     """What one judge would request, at one call per case and vote; each re-ask costs as much again.
 
-    A source that is longer than the judge's `window` takes one more call for each of its parts.
+    A source that is longer than the judge's `window` takes one more call for each window.
 
     Attributes:
         judge: the judge's name.
         n_calls: the maximum number of calls that it would make.
-        calls_per_row: the fewest and the most calls for a case without searches; they differ for a panel that
-            stops once it is decided, and for a cascade.
+        calls_per_row: the fewest and the most calls for a case; they differ for a panel that stops once it
+            is decided, for a cascade, and if there are long sources.
         n_free: cases that get a verdict without a call: with a blank response (see `empty_response`), and all
             of the offline judge.
         n_error: rows that would get an error without a call, except for lines without a row.
@@ -110,7 +110,11 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
         for job in jobs_of(row, number, judges, ids):
             if not isinstance(job, Verdict):
                 judge, case = job
-                counts[judge.name].update(_count_case(judge, case))
+                counts_of_judge = counts[judge.name]
+                counts_of_case = _count_case(judge, case)
+                most_calls = max(counts_of_judge["most_calls"], counts_of_case.get("n_calls", 0))
+                counts_of_judge.update(counts_of_case)
+                counts_of_judge["most_calls"] = most_calls
             elif job.judge in counts:  # a line that holds no row belongs to no judge
                 counts[job.judge]["n_error"] += 1
     return [_estimate_of(judge, counts[judge.name]) for judge in judges]
@@ -140,11 +144,13 @@ def _count_case(judge: AnyJudge | Rubric, case: Case) -> dict[str, int]:
             request = rubric.ask(case)  # also without a call: an input may be missing
             if not is_called:
                 continue
-            searches = rubric.searches(request.case)
-            if searches:
-                # What is found is unknown before: about as much as one part has.
-                request = rubric.request(request.case, searches[0].sentences)
-            requests += [*searches, request]
+            source = request.long_source
+            if source is not None:
+                for window in source.windows[1:]:
+                    requests.append(rubric.searcher.request(request.case, window))
+                # What will be found is unknown: about as much as one window shows.
+                requests.append(rubric.request(request.case, source.windows[0]))
+            requests.append(request)
     except GroundjudgeError:  # such as a missing input or, by default, response, which every vote needs
         return {"n_error": 1}
     n_tokens = sum(prompt_tokens(request) for request in requests)
@@ -162,7 +168,7 @@ def _votes_of(judge: AnyJudge | Rubric) -> list[tuple[Rubric, bool]]:
 
 
 def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
-    """Make a judge's estimate from what `_count_case` counted in all cases."""
+    """Make a judge's estimate from what `_count_case` counted in all cases, and the most calls for one."""
     votes = _votes_of(judge)
     limits: list[int | None] = []  # for each call, how many tokens its reply may have
     for rubric, is_called in votes:
@@ -188,7 +194,7 @@ def _estimate_of(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     return Estimate(
         judge=judge.name,
         n_calls=counts["n_calls"],
-        calls_per_row=(fewest_calls, most_calls),
+        calls_per_row=(fewest_calls, max(most_calls, counts["most_calls"])),
         n_free=counts["n_free"],
         n_error=counts["n_error"],
         prompt_tokens=counts["prompt_tokens"],

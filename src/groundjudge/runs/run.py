@@ -345,10 +345,13 @@ def find_duplicate(names: Iterable[str]) -> str | None:
 
 
 def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Mapping[str, int]) -> int:
-    """Return how many verdicts are in progress at a time; with a budget, fewer panels are.
+    """Return how many verdicts are in progress at a time; with a budget, fewer of those with several calls.
 
-    Otherwise the first votes of many rows could use up the budget, and hardly any row would get a verdict.
+    Otherwise the first calls about many rows could use up the budget, and hardly any would get a verdict.
     """
+    has_budget = any(limit != NO_LIMIT for limit in budget.values())
+    if has_budget and any(rubric.window is not None for judge in judges for rubric in judge.rubrics):
+        return 1  # how many calls a source takes is unknown
     n_votes = max(len(judge.rubrics) for judge in judges)
     if n_votes == 1:
         return concurrency
