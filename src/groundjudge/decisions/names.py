@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groundjudge.models.failure import model_error
 from groundjudge.models.library import has_methods
 from groundjudge.rubric.model import Model
-from groundjudge.text.patterns import LazyPattern, compile_when_used
+from groundjudge.text.patterns import compile_when_used
 
 FORMS = ("decisions", "systemone")
 """The prefixes of decision models' names, by the form of their endpoint, OpenAI's or System One's."""
 
 ELSEWHERE = r"(?i)(?:langchain:)?(?:openai[-_:/]+)?"
 
-OTHER_NAMES: Sequence[tuple[str, LazyPattern]] = (
+OTHER_NAMES: Sequence[tuple[str, re.Pattern[str]]] = (
     ("decisions", compile_when_used(ELSEWHERE + r"decisions?[:/]+(.*)")),
     ("systemone", compile_when_used(ELSEWHERE + r"(?:system[-_]?one|typesafe)(?::/?|/(?!jev-))(.*)")),
     # By their own names: TypeSafe's, also at a gateway, and OpenRouter's for OpenAI's.

@@ -18,7 +18,7 @@ from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.errors import PromptError, did_you_mean, first_fault
 from groundjudge.prompt.input import Input
 from groundjudge.scale import Scale
-from groundjudge.text.patterns import LazyPattern, compile_when_used
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Finite, Frozen, Passes, Weighted
 
 FRONT_MATTER = compile_when_used(
@@ -34,7 +34,7 @@ VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
 MESSAGE_FIELDS = ("query", "response", "conversation")
 """The fields that may contain messages. Prompty's `string` shows all of them."""
 
-CORE_SCALARS: Mapping[str, tuple[LazyPattern, Sequence[str]]] = {
+CORE_SCALARS: Mapping[str, tuple[re.Pattern[str], Sequence[str]]] = {
     "tag:yaml.org,2002:null": (compile_when_used(r"(?:~|null|Null|NULL|)\Z"), ("~", "n", "N", "")),
     "tag:yaml.org,2002:bool": (compile_when_used(r"(?:true|True|TRUE|false|False|FALSE)\Z"), "tTfF"),
     "tag:yaml.org,2002:int": (

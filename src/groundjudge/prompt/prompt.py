@@ -22,7 +22,7 @@ from groundjudge.errors import CaseError, PromptError, name_list
 from groundjudge.prompt.fences import Block, code_for, fence_block, without_control_tokens
 from groundjudge.prompt.front_matter import FrontMatter, split_front_matter
 from groundjudge.prompt.input import Input
-from groundjudge.text.patterns import LazyPattern, compile_when_used
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.verdict import Frozen, PromptId, well_formed
 
 # Also in capitals, but only ASCII letters: no endpoint has a role with the long s of "ſystem".
@@ -305,7 +305,7 @@ def _with_rules(body: str, front_matter: FrontMatter) -> str:
     return body.replace("{{rules}}", rules.strip())
 
 
-def _placeholder_pattern(body: str, front_matter: FrontMatter) -> LazyPattern:
+def _placeholder_pattern(body: str, front_matter: FrontMatter) -> re.Pattern[str]:
     """Return the pattern for a file's placeholders: double braces if it has any, otherwise single ones."""
     if DOUBLE.search(body):
         return DOUBLE
@@ -317,7 +317,7 @@ def _placeholder_pattern(body: str, front_matter: FrontMatter) -> LazyPattern:
     return compile_when_used(rf"\{{(?P<name>{alternatives})\}}")
 
 
-def _split_sections(body: str, placeholder: LazyPattern) -> tuple[Section, ...]:
+def _split_sections(body: str, placeholder: re.Pattern[str]) -> tuple[Section, ...]:
     r"""Split a text into its role sections, and these at their placeholders.
 
     "system:\nJudge.\nuser:\nQ: {{query}}" -> (("system", ("Judge.",)), ("user", ("Q: ", "query", ""))).

@@ -16,7 +16,7 @@ from groundjudge.replies.labelled import comparable_label, find_lines, label_pat
 from groundjudge.replies.reading import Marks, PlacedFormat, last_text
 from groundjudge.replies.value import LONGEST, Reader, parse_number, write_number
 from groundjudge.scale import Scale
-from groundjudge.text.patterns import LazyPattern, compile_when_used
+from groundjudge.text.patterns import compile_when_used
 
 REASONING, FORMULA, SUM = "Reasoning", "Formula", "Weighted_Summed_Score"
 # How far the stated sum may be from the computed one, in points on the scale.
@@ -60,7 +60,7 @@ class Adjacent(PlacedFormat):
         return Marks(self._pattern, "lines")
 
     @cached_property
-    def _pattern(self) -> LazyPattern:
+    def _pattern(self) -> re.Pattern[str]:
         return label_pattern(self._kinds, self.names)
 
     @cached_property

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from groundjudge.replies.format import Place, Reading
-from groundjudge.replies.opening import NOTHING, Pattern
+from groundjudge.replies.opening import NOTHING
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
-from groundjudge.text.patterns import LazyPattern, compile_when_used
+from groundjudge.text.patterns import compile_when_used
 
 NOT_BLANK = compile_when_used(r"\S")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|(?P<heading>\#{1,6})|[0-9]{1,2}[.)])[^\S\n]++)*+"
@@ -20,7 +20,7 @@ BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20}
 COLON = r"(?:(?<=\])[^\S\n]*:?|" + BRACKET + r"[^\S\n]*(?::|(?(heading)(?P<title>$)|(?!))))"
 
 
-def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> LazyPattern:
+def label_pattern(labels: Iterable[str], names: Iterable[str] = ()) -> re.Pattern[str]:
     """Return a pattern for labels, each followed by a colon unless it ends in a bracket or is a heading.
 
     In a label, a space and `_` are the same. A bracket that states a scale may follow: "Score (0-10): 7".
@@ -50,7 +50,7 @@ def comparable_label(label: str) -> str:
     return label.casefold().replace("_", " ")
 
 
-def find_lines(reader: Reader, labels: Pattern, kinds: Mapping[str, str]) -> list[Place]:
+def find_lines(reader: Reader, labels: re.Pattern[str], kinds: Mapping[str, str]) -> list[Place]:
     """Find the labelled lines of a reply, in order.
 
     The place of a value, or of shares, is the rest of the line or, if that is empty, the next line that is
@@ -134,7 +134,7 @@ class Labelled(PlacedFormat):
         return Marks(self._pattern, "lines", prose_may_follow=not self.reason)
 
     @cached_property
-    def _pattern(self) -> LazyPattern:
+    def _pattern(self) -> re.Pattern[str]:
         return label_pattern(self._kinds)
 
     @cached_property

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from groundjudge.errors import ReplyError
 from groundjudge.evidence.origins import Origins
 from groundjudge.replies.reply import Reply
-from groundjudge.text.patterns import LazyPattern, compile_when_used
-
-Pattern: TypeAlias = re.Pattern[str] | LazyPattern
+from groundjudge.text.patterns import compile_when_used
 
 # What finish reasons mean: "" for a natural end. Any other word is `interrupted`.
 FINISH = {
@@ -140,7 +137,7 @@ def fold(raw: str) -> FoldedText:
     return FoldedText(raw, "".join(pieces).translate(WIDTHS), origins)
 
 
-def open_reply(reply: Reply, marker: Pattern = NOTHING, *, in_strings: bool = False) -> FoldedText:
+def open_reply(reply: Reply, marker: re.Pattern[str] = NOTHING, *, in_strings: bool = False) -> FoldedText:
     """Return a finished reply, folded, with blanks in place of the reasoning, which contains no verdict.
 
     Args:
@@ -210,7 +207,7 @@ def has_open_aside(text: str) -> bool:
     return any(depths.values())
 
 
-def _begins_with_open_tag(text: str, marker: Pattern) -> bool:
+def _begins_with_open_tag(text: str, marker: re.Pattern[str]) -> bool:
     """Whether a text begins with a tag that is never closed: all of it may be thoughts, under any name."""
     tag = FIRST_TAG.match(text)
     if tag is None or NEVER_CLOSED.fullmatch(tag["name"]):
@@ -232,7 +229,7 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     return before.endswith(QUOTATION_MARKS) and after.startswith(QUOTATION_MARKS)
 
 
-def _is_quoted_whole(text: str, marker: Pattern) -> bool:
+def _is_quoted_whole(text: str, marker: re.Pattern[str]) -> bool:
     """Whether a text with a verdict begins and ends with a quotation mark: the judge may only quote it.
 
     A verdict without any marks may itself be in quotation marks: "Yes".
@@ -242,7 +239,7 @@ def _is_quoted_whole(text: str, marker: Pattern) -> bool:
     return marker.search(text.strip("".join(QUOTATION_MARKS)).strip()) is not None
 
 
-def has_stray_end(text: str, marker: Pattern) -> bool:
+def has_stray_end(text: str, marker: re.Pattern[str]) -> bool:
     """Whether a text has the end of reasoning that never began, except within a line after a marker."""
     first_marker = marker.search(text)
     for tag in THINKING.finditer(text):
@@ -254,7 +251,7 @@ def has_stray_end(text: str, marker: Pattern) -> bool:
     return False
 
 
-def _blank_reasoning(folded: FoldedText, marker: Pattern) -> FoldedText:
+def _blank_reasoning(folded: FoldedText, marker: re.Pattern[str]) -> FoldedText:
     """Return a text with blanks in place of the reasoning at its beginning."""
     text, start = folded.text, 0
     block = REASONING.match(text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, Format, Place, Reading, Span
-from groundjudge.replies.opening import LETTER_OR_DIGIT, Pattern, has_open_aside, is_quoted, open_reply
+from groundjudge.replies.opening import LETTER_OR_DIGIT, has_open_aside, is_quoted, open_reply
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
 from groundjudge.scale import FULL_STOPS, Scale
@@ -26,7 +27,7 @@ class Marks(NamedTuple):
         prose_may_follow: whether prose may follow the verdict if it does not name another one.
     """
 
-    pattern: Pattern
+    pattern: re.Pattern[str]
     kind: Literal["tags", "lines", "strings"] = "tags"
     prose_may_follow: bool = False
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from groundjudge.replies.format import Place, Reading
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
-from groundjudge.text.patterns import LazyPattern, compile_when_used
+from groundjudge.text.patterns import compile_when_used
 
 # Replaces angle brackets in a text, so that nothing in it is read as one of the format's tags.
 UNTAGGED = str.maketrans("<>", "‹›")
@@ -44,7 +44,7 @@ class Tags(PlacedFormat):
         return Marks(self._element)
 
     @cached_property
-    def _element(self) -> LazyPattern:
+    def _element(self) -> re.Pattern[str]:
         """A pattern for outermost elements, and for a closing tag that closes nothing.
 
         An unclosed element contains everything after it.

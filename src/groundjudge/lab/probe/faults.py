@@ -16,7 +16,7 @@ from groundjudge.case.shapes import text_of
 from groundjudge.lab.probe import edit
 from groundjudge.lab.probe.edit import Edit, with_response
 from groundjudge.text.negations import negated_at
-from groundjudge.text.patterns import LazyPattern, compile_when_used
+from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import Span, sentences
 
 # From a fact of the response to facts that could replace it, the best one first.
@@ -59,7 +59,7 @@ _NUMBER = compile_when_used(
     re.ASCII | re.VERBOSE,
 )
 # Times of day, days of a Chinese date and years, each with the largest value that its first part can have.
-_DATES_IN_DIGITS: Mapping[LazyPattern, int] = {
+_DATES_IN_DIGITS: Mapping[re.Pattern[str], int] = {
     compile_when_used(r"(?<![\d:.])([01]?\d|2[0-3])([:：][0-5]\d)(?![\d:])"): 23,
     compile_when_used(r"(?<=月)(\d\d?)(日)"): 28,
     compile_when_used(r"(?<![\d.,:/-])(1[89]\d\d|20\d\d)()(?![\d:/-]|[.,]\d)"): 2099,
@@ -349,7 +349,7 @@ def _with_replaced(part: re.Match[str], replacement: str) -> str:
     return part.string[: part.start()] + replacement + part.string[part.end() :]
 
 
-def _fixed_facts(pattern: LazyPattern, case: Case) -> Iterator[re.Match[str]]:
+def _fixed_facts(pattern: re.Pattern[str], case: Case) -> Iterator[re.Match[str]]:
     """Yield the facts of a response that no bound or range around them makes elastic."""
     response = case.response_text
     for fact in pattern.finditer(response):
