@@ -17,7 +17,6 @@ from groundjudge.offline.claims import Claim, read_claims
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import NOT_DECIDED, Reply
 from groundjudge.replies.shares import write_shares
-from groundjudge.replies.tiling import sentences_to_rate
 from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import is_weighable
 from groundjudge.rubric.load import load_rubric, names
@@ -159,15 +158,11 @@ def _read_response(
         value = rubric.not_applicable[0]
     elif rubric.scale.without_score is None:
         value, label = _value_of(rubric, Claim("", "backed", STATES_NOTHING))
-    rated: Sequence[Claim] = ()
+    rated = claims if rubric.format.parts_are_sentences else ()
     numbers: dict[tuple[int, int], int] = {}  # of the source's sentences, by document and beginning
     if sentences is not None:
-        rated = claims
         for number, source in enumerate(sentences.source, 1):
             numbers[source.document, source.start] = number
-    elif rubric.format.parts_are_sentences:
-        to_rate = sentences_to_rate([claim.sentence for claim in claims])
-        rated = [claim for claim in claims if claim.sentence in to_rate]
     return Reading(
         value,
         _reason_of(claims, texts),
