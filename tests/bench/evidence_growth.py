@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from groundjudge import Document, Reply, ReplyError, Scale, load
-from groundjudge.evidence import Sources, find
+from groundjudge import Reply, ReplyError, Scale, load
+from groundjudge.evidence import find, fold
 from groundjudge.replies import PartReading
 from groundjudge.replies.json_object import Json
 from groundjudge.replies.tiling import check_tiling
@@ -52,7 +52,7 @@ def text(template: str, count: int) -> str:
 
 
 def prepare_search(quotes: list[str], documents: list[str]) -> Callable[[], object]:
-    return lambda: find(quotes, Sources([Document(content=content) for content in documents]))
+    return lambda: find(quotes, [fold(content) for content in documents])
 
 
 def absent_quote(n: int) -> Callable[[], object]:

@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundjudge import Document, evidence
-from groundjudge.evidence import Sources
-from groundjudge.evidence.folded import fold
+from groundjudge.evidence import fold
 from groundjudge.text.sentences import sentences
 from groundjudge.types import Evidence
 
 
 def find(quotes: Sequence[str], *contents: str) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
-    return evidence.find(quotes, Sources([Document(content=content) for content in contents]))
+    return evidence.find(quotes, [fold(content) for content in contents])
 
 
 FOUND = {

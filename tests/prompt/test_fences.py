@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from groundjudge import Case, Document, Reply, ReplyError, load_rubric, names
 from groundjudge.case.shapes import is_blank
-from groundjudge.evidence import Sources, find
+from groundjudge.evidence import find, fold
 from groundjudge.lab.probe.attacks import edits
 from groundjudge.lab.probe.cases import built_in_cases
 from groundjudge.lab.probe.edit import suitable_edits
@@ -332,7 +332,7 @@ def test_quote_of_a_control_token_is_found_in_the_document_as_it_was_given() -> 
         document = Document(content=f"First line. The turn ends with {token} in this template. Last line.")
         (quote,) = re.findall(r"The turn .* template\.", without_control_tokens(document.content))
         assert "‹" in quote, token
-        passages, warnings = find((quote,), Sources((document,)))
+        passages, warnings = find((quote,), [fold(document.content)])
         found = [document.content[passage.start : passage.end] for passage in passages]
         assert found == [f"The turn ends with {token} in this template."]
         assert not warnings, token

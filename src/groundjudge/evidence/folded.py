@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from groundjudge.evidence.origins import Origins
+from groundjudge.evidence.origins import Origins, replaced
 from groundjudge.text.letters import fold_case
 from groundjudge.text.patterns import compile_when_used
 
@@ -33,18 +33,9 @@ class Folded(NamedTuple):
 
 def fold(original: str) -> Folded:
     """Fold white space, hyphens in words, quotation marks, dashes, the digits of all scripts, and case."""
-    pieces: list[str] = []
-    origins = Origins()
-    position = 0
-    for match in _OTHER_LENGTH.finditer(original):
-        start, end = match.span()
-        replacement = _replace(match)
-        pieces += (original[position:start], replacement)
-        if end - start != len(replacement):
-            origins.replace(start, end, len(replacement))
-        position = end
-    pieces.append(original[position:])
-    text = "".join(pieces).translate(_SAME_LENGTH)
+    replacements = [(*match.span(), _replace(match)) for match in _OTHER_LENGTH.finditer(original)]
+    text, origins = replaced(original, replacements)
+    text = text.translate(_SAME_LENGTH)
     if not text.isascii():
         text = _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), text)
     return Folded(fold_case(text), origins)

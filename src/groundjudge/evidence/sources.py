@@ -1,13 +1,10 @@
-"""The documents in which quotes are looked up, and the lookup."""
+"""The lookup of quotes in documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
-from groundjudge.case.case import Document
 from groundjudge.evidence.folded import Folded, fold
 from groundjudge.text.letters import UNSPACED
 from groundjudge.text.patterns import compile_when_used
@@ -30,48 +27,12 @@ class Passage(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class Sources:
-    """Documents that are folded when the first quote is looked up.
-
-    Attributes:
-        documents: the documents.
-    """
-
-    documents: Sequence[Document]
-
-    @cached_property
-    def folded_contents(self) -> list[Folded]:
-        """The folded contents of the documents."""
-        return [fold(document.content) for document in self.documents]
-
-    def find_passage(self, piece: str) -> Passage | None:
-        """Find the first passage that equals a piece of a quote after folding; None if there isn't one.
-
-        The passage may lack the piece's full stop, and the quotation marks around it.
-        """
-        quote = fold(piece).text
-        core = quote.strip("' ").rstrip(_FULL_STOPS).rstrip("' ")
-        before, _, after = quote.partition(core)
-        for number, (text, origins) in enumerate(self.folded_contents):
-            start = _find_whole(core, text)
-            if start < 0:
-                continue
-            end = start + len(core)
-            if text.startswith(after, end):
-                end += len(after)
-            if text.endswith(before, 0, start):
-                start -= len(before)
-            return Passage(number, origins[start], origins[end - 1] + 1)
-        return None
-
-
-def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
+def find(quotes: Iterable[str], sources: Sequence[Folded]) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Look up the quotes that a judge gives as evidence.
 
     Args:
         quotes: texts with one quote each, or with several pieces joined by "...".
-        sources: the documents.
+        sources: the folded contents of the documents.
 
     Returns:
         The pieces that were found, with their offsets, and `evidence_not_found` if any was not.
@@ -83,13 +44,34 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
             piece = joined_piece.strip()
             if not any(map(str.isalnum, piece)):
                 continue
-            passage = sources.find_passage(piece)
+            passage = _find_passage(piece, sources)
             if passage is None:
                 warnings = ("evidence_not_found",)
                 continue
             document, start, end = passage
             evidence.append(Evidence(quote=piece, document=document, start=start, end=end, exact=True))
     return tuple(evidence), warnings
+
+
+def _find_passage(piece: str, sources: Sequence[Folded]) -> Passage | None:
+    """Find the first passage that equals a piece of a quote after folding; None if there isn't one.
+
+    The passage may lack the piece's full stop, and the quotation marks around it.
+    """
+    quote = fold(piece).text
+    core = quote.strip("' ").rstrip(_FULL_STOPS).rstrip("' ")
+    before, _, after = quote.partition(core)
+    for number, (text, origins) in enumerate(sources):
+        start = _find_whole(core, text)
+        if start < 0:
+            continue
+        end = start + len(core)
+        if text.startswith(after, end):
+            end += len(after)
+        if text.endswith(before, 0, start):
+            start -= len(before)
+        return Passage(number, origins[start], origins[end - 1] + 1)
+    return None
 
 
 def _find_whole(core: str, text: str) -> int:

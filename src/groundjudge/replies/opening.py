@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from groundjudge.errors import ReplyError
-from groundjudge.evidence.origins import Origins
+from groundjudge.evidence.origins import Origins, replaced
 from groundjudge.replies.reply import Reply
 from groundjudge.text.patterns import compile_when_used
 
@@ -122,19 +122,11 @@ def fold(raw: str) -> FoldedText:
 
     "**Score：** 8" becomes "Score: 8". For each remaining character, its index in the raw text is known.
     """
-    removed = [match.span() for match in INVISIBLE.finditer(raw)]
+    removed = [(*match.span(), "") for match in INVISIBLE.finditer(raw)]
     for emphasis in EMPHASIS.finditer(raw):
-        removed.append(emphasis.span("begin"))
-        removed.append(emphasis.span("end"))
-    pieces: list[str] = []
-    origins = Origins()
-    position = 0
-    for start, end in sorted(removed):
-        pieces.append(raw[position:start])
-        origins.replace(start, end, 0)
-        position = end
-    pieces.append(raw[position:])
-    return FoldedText(raw, "".join(pieces).translate(WIDTHS), origins)
+        removed += ((*emphasis.span("begin"), ""), (*emphasis.span("end"), ""))
+    text, origins = replaced(raw, sorted(removed))
+    return FoldedText(raw, text.translate(WIDTHS), origins)
 
 
 def open_reply(reply: Reply, marker: re.Pattern[str] = NOTHING, *, in_strings: bool = False) -> FoldedText:

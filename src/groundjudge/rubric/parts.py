@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import Case
 from groundjudge.case.numbered import Sentences, SourceSentence
 from groundjudge.errors import ReplyError, describe_fault
-from groundjudge.evidence import Sources, find
+from groundjudge.evidence import Folded, find, fold
 from groundjudge.replies import Reading
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.replies.numbered import SHARE_MISMATCH
@@ -32,10 +32,9 @@ def make_parts(
 
     Evidence is quotes, which are looked up, or the numbers of the source's sentences.
     """
-    documents: Sequence[Document] = ()
-    if case is not None and case.context is not None:
-        documents = case.context
-    sources = Sources(documents)
+    sources: list[Folded] = []
+    if case is not None and any(part.quotes for part in reading.parts):
+        sources = [fold(document.content) for document in case.context or ()]
     parts: list[Part] = []
     warnings: list[str] = []
     for part, weighed_part in zip(reading.parts, weighed.parts, strict=True):
