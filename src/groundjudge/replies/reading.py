@@ -195,33 +195,22 @@ def _read_shares(reader: Reader, places: Sequence[Place], marks: Marks, verdict:
         ReplyError: `ambiguous`: there are several that differ, they are elsewhere, something follows them, or
             one of several verdicts has none: it may be a quotation.
     """
-    is_tagged = marks.kind == "tags"
-    echoes: set[Span] = set()
-    texts: list[str] = []
-    owner: Place | None = None  # the value that the next shares belong to
-    is_own = True
-    for place in places:
-        if place.kind == "value" and place.span[0] < verdict.span[0]:
-            echoes.add(place.span)
-        # In JSON the verdict and its shares have the same span, that of the object: both are echoes.
-        if place.span in echoes:
-            continue
-        if place.kind == "value":
-            is_own = is_own and owner is None
-            owner = place
-        elif place.kind == "shares":
-            texts.append(reader.text_of(place))
-            if owner is None or reader.has_below(place):
-                is_own = False
-            elif not is_tagged and LETTER_OR_DIGIT.search(reader.text, owner.span[1], place.span[0]):
-                # In tags only other tags follow a verdict: there is no prose that could quote anything.
-                is_own = False
-            owner = None
+    # In JSON the verdict and its shares have the same span, that of the object: both are echoes.
+    echoes = {place.span for place in places if place.kind == "value" and place.span[0] < verdict.span[0]}
+    own = [place for place in places if place.kind in {"value", "shares"} and place.span not in echoes]
+    texts = [reader.text_of(place) for place in own if place.kind == "shares"]
     if not texts:
         return ""
+    is_tagged = marks.kind == "tags"
     # A list of shares has no tags. "</S1><S2>5</S2><S3>" would span all up to the judge's own shares.
-    has_tags = is_tagged and any(map(marks.pattern.search, texts))
-    if not is_own or owner is not None or has_tags or len(set(texts)) > 1:
+    is_odd = len(set(texts)) > 1 or (is_tagged and any(map(marks.pattern.search, texts)))
+    # Each verdict is followed by its shares.
+    is_odd = is_odd or [place.kind for place in own] != ["value", "shares"] * len(texts)
+    for value, shares in zip(own[::2], own[1::2], strict=False):
+        # In tags only other tags follow a verdict: there is no prose that could quote anything.
+        has_prose = LETTER_OR_DIGIT.search(reader.text, value.span[1], shares.span[0]) is not None
+        is_odd = is_odd or reader.has_below(shares) or (has_prose and not is_tagged)
+    if is_odd:
         raise reader.make_error("ambiguous", " ... ".join(texts))
     return texts[0]
 
