@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Document
-from groundjudge.text.sentences import Span, sentence_places, sentences
+from groundjudge.text.sentences import Span, sentences
 
 
 class SourceSentence(NamedTuple):
@@ -61,8 +61,8 @@ def cut_documents(documents: Iterable[Document]) -> list[SourceSentence]:
     """Cut documents into sentences."""
     source: list[SourceSentence] = []
     for index, document in enumerate(documents):
-        for start, end in sentence_places(document.content):
-            source.append(SourceSentence(document.content[start:end], index, start, end))
+        for text, start, end in sentences(document.content):
+            source.append(SourceSentence(text, index, start, end))
     return source
 
 

@@ -102,13 +102,8 @@ class Adjacent(PlacedFormat):
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """Return the harmonic mean of the parts' scores, 0..1: 0 if any of them is 0."""
-        scores: list[float] = []
-        for part in reading.parts:
-            value = part.value
-            if not value:  # None and -0.0 are scored as 0
-                value = 0.0
-            scores.append(scale.score(value))
-        return harmonic_mean(scores)
+        # None and -0.0 are scored as 0.
+        return harmonic_mean([scale.score(part.value or 0.0) for part in reading.parts])
 
 
 def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[PartReading, str]:
@@ -193,9 +188,7 @@ def _compute_sum(formula: Place, reader: Reader, name: str) -> float:
 
 def _write_part(part: PartReading) -> str:
     """Write three lines; the formula has one whole score, or two adjacent scores with their shares."""
-    value = part.value
-    if not value:  # None and -0.0 are written as 0
-        value = 0.0
+    value = part.value or 0.0  # None and -0.0 are written as 0
     low = floor(value)
     share = round(value - low, DIGITS_OF_SUM)
     formula = f"({low} * 1.0)"

@@ -116,7 +116,9 @@ class Json(PlacedFormat):
         """
         text = reader.text
         objects = _read_objects(text)
-        outside = _blank(text, objects)
+        outside = text  # with blanks in place of the objects
+        for start, end, *_ in objects:
+            outside = f"{outside[:start]}{' ' * (end - start)}{outside[end:]}"
         last_mention = -1
         for mention in self._mentions(outside):
             last_mention = mention.start()
@@ -290,17 +292,6 @@ def _read_object(text: str, start: int) -> JsonObject | None:
 def _blank_comment(token: re.Match[str]) -> str:
     """Return a blank in place of a comment, and any other token as it is."""
     return " " if token["comment"] else token[0]
-
-
-def _blank(text: str, objects: Sequence[JsonObject]) -> str:
-    """Return a text with blanks in place of the objects."""
-    pieces: list[str] = []
-    position = 0
-    for json_object in objects:
-        pieces += (text[position : json_object.start], " " * (json_object.end - json_object.start))
-        position = json_object.end
-    pieces.append(text[position:])
-    return "".join(pieces)
 
 
 def _fold_key(key: str) -> str:

@@ -7,7 +7,7 @@ each. Other lines are prose, which is cut after the marks that end sentences. JS
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -84,11 +84,6 @@ def sentences(text: str) -> list[Span]:
     Each has a letter or a digit: anything without belongs to the sentence before, and so do the citation
     markers after it, and the lines around code. A text without any is one sentence; a blank text has none.
     """
-    return [Span(text[start:end], start, end) for start, end in sentence_places(text)]
-
-
-def sentence_places(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end."""
     plain = without_citations(text)
     if "```" in text or "~~~" in text:  # finding the lines takes a hundred times as long
         plain = _FENCE.sub(_blank, plain)
@@ -102,13 +97,14 @@ def sentence_places(text: str) -> list[tuple[int, int]]:
                 sentence_starts.append(piece_start)
             has_letter = True
         piece_start = piece_end
-    places: list[tuple[int, int]] = []
+    found_sentences: list[Span] = []
     for start, end in pairwise([*sentence_starts, len(text)]):
         sentence = text[start:end].lstrip()
         if sentence:
             sentence_start = end - len(sentence)  # only white space comes before it
-            places.append((sentence_start, sentence_start + len(sentence.rstrip())))
-    return places
+            sentence = sentence.rstrip()
+            found_sentences.append(Span(sentence, sentence_start, sentence_start + len(sentence)))
+    return found_sentences
 
 
 def without_citations(text: str) -> str:
@@ -216,10 +212,5 @@ def _is_abbreviation(text: str, next_word: str) -> bool:
 def _is_one_sentence(word: str, next_word: str) -> bool:
     """Whether the library that knows abbreviations treats two words with a point between them as one."""
     language = "ru" if "\u0400" <= word[-1] <= "\u04ff" else "en"
-    return len(_library().segment(language, f"{word}. {next_word}")) == 1
-
-
-@cache
-def _library() -> Any:  # noqa: ANN401  it is not typed
-    """The library that knows abbreviations, imported when there is a point to ask about."""
-    return import_module("sentencex")
+    library: Any = import_module("sentencex")  # which is not typed
+    return len(library.segment(language, f"{word}. {next_word}")) == 1
