@@ -117,8 +117,9 @@ class Json(PlacedFormat):
         text = reader.text
         objects = _read_objects(text)
         outside = text  # with blanks in place of the objects
-        for start, end, *_ in objects:
-            outside = f"{outside[:start]}{' ' * (end - start)}{outside[end:]}"
+        for json_object in objects:
+            blank = " " * (json_object.end - json_object.start)
+            outside = f"{outside[: json_object.start]}{blank}{outside[json_object.end :]}"
         last_mention = -1
         for mention in self._mentions(outside):
             last_mention = mention.start()

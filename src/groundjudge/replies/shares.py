@@ -141,7 +141,7 @@ def _names_by_text(
     names: dict[str, str | None] = {}
     for name, value in values.items():
         label = label_of(value, levels)
-        texts = {name} if label is None else {name, label, f"{name} ({label})"}
+        texts = {name} if label is None else {name, label, f"{name} ({label})", f"{label} ({name})"}
         for text in set(map(_fold_name, texts)):
             names[text] = None if text in names else name
     return names

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import Case
 from groundjudge.errors import explain_code
 from groundjudge.lab.labels import Labels, labels_for
 from groundjudge.lab.probe.figures import Card
@@ -203,9 +203,9 @@ def _change_data(change: ModelChange) -> dict[str, Any]:
 
 def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
     """Return a verdict's data; if its case is shown, sentences and quotes are marked in the case's texts."""
-    response: evidence.Sources | None = None
+    response: Sequence[evidence.Folded] | None = None
     if case is not None:
-        response = evidence.Sources([Document(content=case.response_text)])
+        response = [evidence.fold(case.response_text)]
     # Replies of votes that agree are left out, to keep the page small.
     with_replies = verdict.agreement != 1
     as_they_are = {"status", "score", "weakest", "value", "label", "passed", "reason", "warnings", "expected"}
@@ -245,7 +245,7 @@ def _vote_data(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
     return without_empty(fields)
 
 
-def _part_data(part: Part, response: evidence.Sources | None) -> dict[str, Any]:
+def _part_data(part: Part, response: Sequence[evidence.Folded] | None) -> dict[str, Any]:
     """Return a part with its evidence; quotes have their texts if the case is not shown.
 
     Args:
@@ -290,7 +290,7 @@ def _citation_data(citation: Citation, parts: Sequence[Part]) -> dict[str, Any]:
     return without_empty(fields)
 
 
-def _places_of(part: Part, response: evidence.Sources | None) -> list[list[int]]:
+def _places_of(part: Part, response: Sequence[evidence.Folded] | None) -> list[list[int]]:
     """Find the sentence of a part in the response, if that is shown: offsets in characters, end exclusive."""
     if response is None:
         return []
