@@ -148,8 +148,8 @@ def _names_by_text(
 
 
 def _fold_name(text: str) -> str:
-    """Return what an entry calls a value as it is compared: "4(Good)" is "4 (good)"."""
-    return fold_label(text.replace("(", " ("))
+    """Return what an entry calls a value as it is compared, with blanks around brackets: "4 ( good )"."""
+    return fold_label(text.replace("(", " ( ").replace(")", " ) "))
 
 
 def name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
