@@ -78,7 +78,7 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
     rubric = request.rubric
     if questionnaire.questions[0].id == VERDICT:
         value = value_of(questionnaire.questions[0], answers[VERDICT] or (), rubric.scale)
-        reading = Reading(value.expected, label=value.fields["label"] if rubric.scale.choices else "")
+        reading = Reading(value.expected, label=(value.fields["label"] or "") if rubric.scale.choices else "")
         fields = {**value.fields, "reason": reason_of(value.shares), "expected": value.expected}
     else:
         mean: float | None = None

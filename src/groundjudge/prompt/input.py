@@ -82,7 +82,8 @@ class Input(Frozen):
         """
         value = self.value(case)
         if self.field == "context" or (self.is_custom and self.type == "documents"):
-            return Block(self.name, _document_blocks(value or (), sentences))
+            shown = sentences if self.field == "context" else None  # other documents are not numbered
+            return Block(self.name, _document_blocks(value or (), shown))
         if sentences is not None and self.field == "response":
             lines = [_number_line(number, span.text) for number, span in enumerate(sentences.response, 1)]
             return Block(self.name, without_control_tokens("\n".join(lines)))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from groundjudge.case.data import as_json, is_mapping
+from groundjudge.evidence.origins import replaced
 from groundjudge.replies.format import Place, Reading
 from groundjudge.replies.opening import fold, has_stray_end, is_quoted
 from groundjudge.replies.reading import Marks, PlacedFormat
@@ -116,10 +117,11 @@ class Json(PlacedFormat):
         """
         text = reader.text
         objects = _read_objects(text)
-        outside = text  # with blanks in place of the objects
+        blanks: list[tuple[int, int, str]] = []
         for json_object in objects:
             blank = " " * (json_object.end - json_object.start)
-            outside = f"{outside[: json_object.start]}{blank}{outside[json_object.end :]}"
+            blanks.append((json_object.start, json_object.end, blank))
+        outside, _ = replaced(text, blanks)
         last_mention = -1
         for mention in self._mentions(outside):
             last_mention = mention.start()
