@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from unicodedata import normalize
 
@@ -36,13 +37,17 @@ def check_tiling(parts: Sequence[PartReading], response: str, reply: Reply) -> N
     """
     # All positions are indexes of the letters.
     letters = fold_letters(response)
-    # Where each sentence begins, and where the last one ends.
-    bounds = [0, *accumulate(len(fold_letters(sentence.text)) for sentence in sentences(response))]
+
+    @cache  # mostly it is not needed
+    def find_bounds() -> list[int]:
+        """Find where each sentence begins, and where the last one ends."""
+        return [0, *accumulate(len(fold_letters(sentence.text)) for sentence in sentences(response))]
 
     def must_be_rated(start: int, end: int) -> bool:
         """Whether a piece has more than three letters or digits, or a whole sentence."""
         if end - start > MAX_LEFT_OUT:
             return True
+        bounds = find_bounds()
         next_end = bisect_left(bounds, start) + 1  # of the first sentence that begins there or later
         return start < end and next_end < len(bounds) and bounds[next_end] <= end
 
