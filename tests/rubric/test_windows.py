@@ -316,3 +316,13 @@ def test_a_window_without_a_meaning_is_refused(name: str, window: Any, message: 
 def test_a_model_that_reads_no_parts_refuses_a_window(model: str, message: str) -> None:
     with pytest.raises(GroundjudgeError, match=message):
         Judge(load_rubric(NAME, window=WINDOW), as_model(model))
+
+
+def test_other_documents_than_the_source_are_shown_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "own.prompty"
+    head = OWN.replace("{name: query, required: true}", "{name: glossary, type: documents}")
+    file.write_text(head.replace("{{query}}", "{{glossary}}"))
+    case = {"context": "It is old. It is red.", "response": "It is old.", "glossary": ["Old: not new. Rare."]}
+    (message,) = load_rubric(file).ask(case).messages
+    assert "1 | It is old.\n2 | It is red." in message["content"]
+    assert "\nOld: not new. Rare.\n" in message["content"]
