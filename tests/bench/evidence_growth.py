@@ -27,7 +27,7 @@ ROUNDS = 3
 DOUBLINGS = 3
 HIGHEST_GROWTH = 2**1.2
 MAX_QUOTE = 200_000
-HIGHEST_SECONDS = 1.0
+HIGHEST_SECONDS = 0.5
 
 PROSE = "In room {n} of the old harbour library there are {m} chairs, and it is open until {h} o'clock."
 # Sentences of the document in which many quotes are looked up: each of them scans it.
@@ -98,6 +98,16 @@ def copied_sentences(n: int) -> Callable[[], object]:
     return lambda: compare_sentences(sentences, " ".join(sentences))
 
 
+def reworded_sentences(n: int) -> Callable[[], object]:
+    sentences, response = lines(PROSE, n, shift=1), text(PROSE, n)
+    return lambda: compare_sentences(sentences, response)
+
+
+def foreign_sentences(n: int) -> Callable[[], object]:
+    sentences, response = lines(OTHER, n), text(PROSE, n)
+    return lambda: compare_sentences(sentences, response)
+
+
 def one_sentence_many_times(n: int) -> Callable[[], object]:
     return lambda: compare_sentences(["Twice said."] * n, "Twice said. " * n)
 
@@ -122,6 +132,8 @@ WORK = (
     Work("quotes in Chinese with another number", 500, chinese_quotes),
     Work("a quote that no document has, many documents", 1000, one_quote_of_many_documents),
     Work("sentences copied from the response", 1000, copied_sentences),
+    Work("sentences with another number", 500, reworded_sentences),
+    Work("sentences that the response lacks", 500, foreign_sentences),
     Work("one sentence many times", 1000, one_sentence_many_times),
 )
 

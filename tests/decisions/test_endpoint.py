@@ -312,15 +312,39 @@ def test_the_most_questions_of_a_request_are_those_of_the_form() -> None:
 # Limits
 
 
+def options(number: int) -> tuple[Option, ...]:
+    return tuple(Option(str(index), "It is so.") for index in range(number))
+
+
 def document(sentence: str, number: int = 1) -> dict[str, Any]:
     return {"title": "", "kind": "document", "sentences": [sentence] * number}
 
 
 TOO_LONG: Mapping[str, tuple[str, Request, str]] = {
+    "options": (
+        "systemone:m",
+        decision_request(Question("e1", "choice", "Which?", options(256))),
+        "the question e1 has 256 options; the limit is 255",
+    ),
+    "levels": (
+        "decisions:m",
+        decision_request(Question("verdict", "score", "Which?", options(11))),
+        "the question verdict has 11 options; the limit is 10",
+    ),
     "bytes of a document": (
         "decisions:m",
         decision_request(state={**STATE, "context": [document("short"), document("é" * 131_072)]}),
         r"part 2 of what is judged \(context\) has 262,\d\d\d bytes; the limit is 262,144",
+    ),
+    "values of a document": (
+        "decisions:m",
+        decision_request(state={**STATE, "context": [document("s", 10_000)]}),
+        r"part 1 of what is judged \(context\) has 10,002 values; the limit is 10,000",
+    ),
+    "Jev's window": (
+        "systemone:jev-1.13.0",
+        decision_request(state={**STATE, "context": [document("x" * 2**20)]}),
+        "the state and the longest question have 1,0.*; that is more than 32,000 tokens, the limit",
     ),
 }
 
@@ -337,7 +361,12 @@ def test_what_is_surely_too_long_is_an_error_without_a_call(limit: str) -> None:
 @pytest.mark.parametrize(
     "request_at_limit",
     [
+        pytest.param(decision_request(Question("e1", "choice", "Which?", options(255))), id="options"),
+        pytest.param(decision_request(Question("v", "score", "Which?", options(10))), id="levels"),
         pytest.param(decision_request(*many_questions(400)), id="questions"),
+        pytest.param(
+            decision_request(state={"rules": RULES, "context": [document("s", 9_998)]}), id="values"
+        ),
         pytest.param(
             decision_request(state={"rules": RULES, "query": "x" * (2**18 - len('{"query":""}'))}), id="bytes"
         ),

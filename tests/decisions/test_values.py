@@ -65,7 +65,7 @@ MEDIANS: Mapping[str, tuple[dict[str, float], str | None, float | None]] = {
 def test_label_and_expected_value(name: str) -> None:
     shares, label, expected = MEDIANS[name]
     value = groundedness(**shares)
-    assert value.fields["label"] == label
+    assert value.label == label
     assert value.expected == (None if expected is None else pytest.approx(expected))
 
 
@@ -86,7 +86,7 @@ def test_the_expected_value_lies_on_the_scale_and_half_at_or_below_the_label(see
     assert value.expected == pytest.approx(
         sum(shares[label] * number for label, number in zip(order, (1, 2, 4, 5), strict=True)) / total
     )
-    place = order.index(value.fields["label"])
+    place = order.index(value.label)
     assert sum(shares[label] for label in order[: place + 1]) / total >= 0.5 - 1e-9
     assert sum(shares[label] for label in order[:place]) / total < 0.5
 

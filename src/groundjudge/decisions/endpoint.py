@@ -24,14 +24,24 @@ from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 from groundjudge.text.patterns import compile_when_used
 
+MAX_OPTIONS: Mapping[str, int] = {"choice": 255, "score": 10}
+"""How many options a question may have, by its type."""
+
 MAX_PART_BYTES = 256 * 2**10
-"""The limit of one JSON part of OpenAI's form."""
+MAX_PART_VALUES = 10_000
+"""Limits of one JSON part of OpenAI's form."""
 
 JEV = compile_when_used(r"(?:typesafe/)?jev-", re.IGNORECASE)
 """TypeSafe's models, whose token limits are known; models of other servers have other limits."""
 
+JEV_STATE_TOKENS = 32_000
+"""Jev's token limit for the state and the longest question."""
+
 JEV_QUESTIONS = 100
 """This many fit into Jev's 64,000 tokens with the longest state: the two about a sentence take about 400."""
+
+LONG_TOKEN = 32
+"""Bytes. No text has longer tokens on average, not even one laid out with spaces."""
 
 
 @dataclass(frozen=True)
@@ -166,14 +176,62 @@ OpenAI accepts 400 questions. Among servers with the other form, the only one th
 """
 
 
-def _excess_of_parts(body: Mapping[str, Any]) -> str:
-    """Return which part of a body in OpenAI's form is too large, and how large it is; "" if none is."""
-    for number, part in enumerate(body["input"][-1]["content"], 1):
-        n_bytes = len(write_json(part["data"]))
-        if n_bytes > MAX_PART_BYTES:
-            what = f"part {number} of what is judged ({', '.join(part['data'])})"
-            return f"{what} has {n_bytes:,} bytes; the limit is {MAX_PART_BYTES:,}"
+def find_excess(form: Form, model: str, inquiry: Inquiry, body: Mapping[str, Any]) -> str:
+    """Return what in an inquiry surely exceeds a model's limits; "" if nothing does.
+
+    Args:
+        form: the form.
+        model: the name of the model at the endpoint.
+        inquiry: what is asked.
+        body: the inquiry in that form.
+    """
+    for question in inquiry.questions:
+        n_options = len(question.options)
+        most_options = MAX_OPTIONS[question.type]
+        if n_options > most_options:
+            return f"the question {question.id} has {n_options} options; the limit is {most_options}"
+    if form.is_openai:
+        return _excess_of_parts(body)
+    if JEV.match(model):
+        return _excess_for_jev(body)
     return ""
+
+
+def _excess_of_parts(body: Mapping[str, Any]) -> str:
+    """Return which part of a body in OpenAI's form is too large, and how large it is."""
+    for number, part in enumerate(body["input"][-1]["content"], 1):
+        data = part["data"]
+        written = write_json(data)
+        what = f"part {number} of what is judged ({', '.join(data)})"
+        if len(written) > MAX_PART_BYTES:
+            return f"{what} has {len(written):,} bytes; the limit is {MAX_PART_BYTES:,}"
+        # Each value takes two bytes or more, with what separates it from the next.
+        may_exceed = len(written) > 2 * MAX_PART_VALUES
+        n_values = _count_values(data) if may_exceed else 0
+        if n_values > MAX_PART_VALUES:
+            return f"{what} has {n_values:,} values; the limit is {MAX_PART_VALUES:,}"
+    return ""
+
+
+def _count_values(data: object) -> int:
+    """Return how many texts, numbers and the like JSON data has."""
+    if is_mapping(data):
+        return sum(map(_count_values, data.values()))
+    if is_list(data):
+        return sum(map(_count_values, data))
+    return 1
+
+
+def _excess_for_jev(body: Mapping[str, Any]) -> str:
+    """Say how large a body is if it is too large for Jev even with the longest tokens; "" otherwise."""
+    sizes = [len(write_json(question)) for question in body["questions"].values()]
+    n_bytes = len(write_json(body["state"])) + max(sizes, default=0)
+    if n_bytes <= LONG_TOKEN * JEV_STATE_TOKENS:
+        return ""
+    return (
+        f"the state and the longest question have {n_bytes:,} bytes; that is more than {JEV_STATE_TOKENS:,} "
+        "tokens, the limit"
+    )
 
 
 class DecisionModel(EndpointModel):
@@ -252,10 +310,10 @@ class DecisionModel(EndpointModel):
         """
         inquiry = inquiry_of(request)
         body = self.form.body(self.name_at_endpoint, inquiry)
+        excess = find_excess(self.form, self.name_at_endpoint, inquiry, body)
+        if excess:
+            raise self.error("too_long", f"{self.name}: {excess} ({ROW_REMEDIES['too_long']})")
         if self.form.is_openai:
-            excess = _excess_of_parts(body)
-            if excess:
-                raise self.error("too_long", f"{self.name}: {excess} ({ROW_REMEDIES['too_long']})")
             # A server with OpenAI's form may not know it: then it is left out like any other parameter.
             request = replace(request, parameters={"prompt_cache_key": request.rubric.prompt.sha256[:32]})
 

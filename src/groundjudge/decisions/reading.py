@@ -37,20 +37,26 @@ class AnswerValue(NamedTuple):
     """What one answer says.
 
     Attributes:
-        fields: the fields of the verdict, or of its part, that follow from it. The distribution leaves out
-            zeros; its keys are the labels of a scale of labels, and otherwise numbers in digits, such as "5",
-            even if these have labels.
+        value: the number on the judge's own scale; None for "no claim", and for a label that means "not
+            applicable".
+        label: the label of that value; "" if it has none.
         median_score: the score of the lower median; None if there is nothing to judge.
         expected: the mean of the values with a score by how probable they are; None if there is nothing to
             judge.
         score: the score of that mean, 0..1; None if there is nothing to judge.
+        distribution: how probable each option is, zeros left out. The keys are the labels of a scale of
+            labels, and otherwise numbers in digits, such as "5", even if these have labels.
+        confidence: how sure the distribution is, 0..1.
         shares: the likeliest labels, or numbers without one, in words: "incorrect 71%, grounded 29%".
     """
 
-    fields: Mapping[str, Any]
+    value: float | None
+    label: str
     median_score: float | None
     expected: float | None
     score: float | None
+    distribution: Mapping[str, float]
+    confidence: float
     shares: str
 
 
@@ -78,8 +84,15 @@ def read_verdict(questionnaire: Questionnaire, request: Request, answers: Answer
     rubric = request.rubric
     if questionnaire.questions[0].id == VERDICT:
         value = value_of(questionnaire.questions[0], answers[VERDICT] or (), rubric.scale)
-        reading = Reading(value.expected, label=(value.fields["label"] or "") if rubric.scale.choices else "")
-        fields = {**value.fields, "reason": reason_of(value.shares), "expected": value.expected}
+        reading = Reading(value.expected, label=value.label if rubric.scale.choices else "")
+        fields: dict[str, Any] = {
+            "value": value.value,
+            "label": value.label or None,
+            "reason": reason_of(value.shares),
+            "expected": value.expected,
+            "distribution": value.distribution,
+            "confidence": value.confidence,
+        }
     else:
         mean: float | None = None
         whole: float | None = None
@@ -124,8 +137,7 @@ def read_parts(
         if probabilities is not None and question.id != VERDICT:
             value = value_of(question, probabilities, request.rubric.scale)
             readings.append(PartReading(question.id, value.expected))
-            reason = reason_of(value.shares)
-            parts.append(Part(name=question.id, score=value.score, reason=reason, **value.fields))
+            parts.append(_make_part(question.id, value, reason_of(value.shares)))
     return parts, readings, []
 
 
@@ -162,20 +174,29 @@ def _read_sentences(
                 part_warnings = (EVIDENCE_NOT_FOUND,)
                 warnings.append(EVIDENCE_NOT_FOUND)
         readings.append(PartReading(sentence.text, value.expected))
-        parts.append(
-            Part(
-                name=sentence.text,
-                number=number,
-                start=sentence.start,
-                end=sentence.end,
-                score=value.score,
-                reason=value.shares,
-                evidence=evidence,
-                warnings=part_warnings,
-                **value.fields,
-            )
-        )
+        place = {"number": number, "start": sentence.start, "end": sentence.end}
+        found = {"evidence": evidence, "warnings": part_warnings}
+        parts.append(_make_part(sentence.text, value, value.shares, **place, **found))
     return parts, readings, warnings
+
+
+def _make_part(
+    name: str,
+    value: AnswerValue,
+    reason: str,
+    **fields: Any,  # noqa: ANN401  those of a part
+) -> Part:
+    """Make the part of a sentence, or of a score such as "recall", from its answer."""
+    return Part(
+        name=name,
+        value=value.value,
+        score=value.score,
+        label=value.label or None,
+        reason=reason,
+        distribution=value.distribution,
+        confidence=value.confidence,
+        **fields,
+    )
 
 
 def _missing_error(
@@ -217,18 +238,18 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     score: float | None = None
     if round(n_scored, DIGITS) < 1 / 2:
         chosen = max(unscored, key=itemgetter(1))[0]
+        value = chosen.value
     else:
         expected = round(total / n_scored, DIGITS)
         score = scale.score(expected)
         chosen = _lower_median(scored, n_scored)
-    is_mean = expected is not None and not (scale.choices or scale.integer)
-    fields = {
-        "value": expected if is_mean else chosen.value,
-        "label": chosen.label or None,
-        "distribution": distribution,
-        "confidence": confidence_of(probabilities),
-    }
-    return AnswerValue(fields, chosen.score, expected, score, describe_shares(shares))
+        value = expected
+        if scale.choices or scale.integer:
+            value = chosen.value
+    confidence = confidence_of(probabilities)
+    return AnswerValue(
+        value, chosen.label, chosen.score, expected, score, distribution, confidence, describe_shares(shares)
+    )
 
 
 def _lower_median(scored: Shares, n_scored: float) -> Alternative:

@@ -28,6 +28,7 @@ ENTRY = compile_when_used(
     r"\s*+(?P<name>[^:=,，;\n]++)[:=]\s*+(?P<share>[0-9]*+(?:[.,][0-9]++(?!\s*+[:=(]))?)"
     r"[^\S\n]*+(?P<percent>%)?[^\S\n]*+(?:[,，;\n]|\Z)"
 )
+NAME_AND_LABEL = compile_when_used(r"(?P<name>[^()]+)\((?P<label>[^()]+)\)\s*")
 
 
 def has_shares(reply_format: object) -> bool:
@@ -92,7 +93,7 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
         entry = ENTRY.match(text, position)
         if entry is None or not entry["share"]:
             return None
-        name = names_by_text.get(_fold_name(entry["name"]))
+        name = _find_name(entry["name"], names_by_text)
         if name is None or name in shares:
             return None
         shares[name] = parse_number(entry["share"])
@@ -135,21 +136,31 @@ def _names_by_text(
 ) -> Mapping[str, str | None]:
     """Return the names of values by what an entry may call them; None for a label of several numbers.
 
-    With the levels {2: "bad", 3: "good"}, the texts "1", "1 (bad)", "2", "3" and "good" have names, and "bad"
-    has None.
+    With the levels {2: "bad", 3: "good"}, the texts "1", "2", "3" and "good" have names, and "bad" has None.
     """
     names: dict[str, str | None] = {}
     for name, value in values.items():
+        texts = {fold_label(name)}
         label = label_of(value, levels)
-        texts = {name} if label is None else {name, label, f"{name} ({label})", f"{label} ({name})"}
-        for text in set(map(_fold_name, texts)):
+        if label is not None:
+            texts.add(fold_label(label))
+        for text in texts:
             names[text] = None if text in names else name
     return names
 
 
-def _fold_name(text: str) -> str:
-    """Return what an entry calls a value as it is compared, with blanks around brackets: "4 ( good )"."""
-    return fold_label(text.replace("(", " ( ").replace(")", " ) "))
+def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
+    """Find the value that an entry names: by its number, its label, or both, as in "4 (good)"."""
+    name = names.get(fold_label(text))
+    if name is not None:
+        return name
+    pair = NAME_AND_LABEL.fullmatch(text)
+    if pair is None:
+        return None
+    name = names.get(fold_label(pair["name"]))
+    if name is None or name != names.get(fold_label(pair["label"])):
+        return None
+    return name
 
 
 def name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
