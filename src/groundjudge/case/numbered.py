@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import attrgetter
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Document
@@ -39,14 +38,15 @@ class Sentences:
         """Whether a prompt shows the context's sentence with this number."""
         return self.shown is None or number in self.shown
 
-    def has_hidden(self, number: int, document: int) -> bool:
-        """Whether a document has a sentence with this number, but a prompt does not show it."""
-        if self.shown is None or number in self.shown or not 0 < number <= len(self.source):
-            return False
-        return self.source[number - 1].document == document
+    def is_in(self, number: int, document: int) -> bool:
+        """Whether a document has a sentence with this number."""
+        return 0 < number <= len(self.source) and self.source[number - 1].document == document
 
     def shown_by_document(self) -> dict[int, list[int]]:
-        """Return the numbers of the sentences that are shown, by the index of their document."""
+        """Return the numbers of the sentences that are shown, by the index of their document.
+
+        A document without any, such as a blank one, is not in it.
+        """
         numbers = range(1, len(self.source) + 1) if self.shown is None else sorted(self.shown)
         groups = groupby(numbers, lambda number: self.source[number - 1].document)
         return {document: [*group] for document, group in groups}
@@ -64,8 +64,3 @@ def cut_documents(documents: Iterable[Document]) -> list[SourceSentence]:
         for text, start, end in sentences(document.content):
             source.append(SourceSentence(text, index, start, end))
     return source
-
-
-def by_document(source: Iterable[SourceSentence]) -> dict[int, list[SourceSentence]]:
-    """Return the sentences of each document by its index; a blank document has none."""
-    return {index: [*group] for index, group in groupby(source, attrgetter("document"))}

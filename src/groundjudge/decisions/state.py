@@ -11,7 +11,7 @@ from typing import Any
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.data import as_json, is_list, is_mapping
-from groundjudge.case.numbered import Sentences, SourceSentence, by_document, cut_documents
+from groundjudge.case.numbered import Sentences, cut_documents
 from groundjudge.case.shapes import is_blank
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.prompt.input import Input
@@ -55,43 +55,39 @@ def make_state(case: Case, inputs: Iterable[Input], rules: str, sentences: Sente
         if value is None:
             continue
         if name == "context":
-            state[name] = _documents(value, sentences.source)
+            state[name] = _documents(value, sentences)
         elif prompt_input.is_custom and prompt_input.type == "documents":
-            state[name] = _documents(value, cut_documents(value))
+            state[name] = _documents(value, Sentences(cut_documents(value)))
         elif name == "response" and sentences.response:
             shown_response = without_control_tokens(case.response_text)
-            texts = [shown_response[span.start : span.end] for span in sentences.response]
-            state[name] = _number(texts, 1)
+            numbered = enumerate(sentences.response, 1)
+            state[name] = {str(number): shown_response[span.start : span.end] for number, span in numbered}
         else:
             state[name] = _harmless(prompt_input.shown(value), 0)
     return state
 
 
-def _documents(documents: Sequence[Document], source: Sequence[SourceSentence]) -> list[dict[str, Any]]:
+def _documents(documents: Sequence[Document], sentences: Sentences) -> list[dict[str, Any]]:
     """Return documents that are not blank, with their numbered sentences."""
     entries: list[dict[str, Any]] = []
-    numbered = by_document(source)
-    first = 1
+    numbers = sentences.shown_by_document()
     for index, document in enumerate(documents):
         if is_blank(document):
             continue
         # No character is added or removed, so places stay the same.
         content = without_control_tokens(document.content)
-        texts = [content[sentence.start : sentence.end] for sentence in numbered[index]]
+        texts: dict[str, str] = {}
+        for number in numbers[index]:
+            sentence = sentences.source[number - 1]
+            texts[str(number)] = content[sentence.start : sentence.end]
         entry: dict[str, Any] = {}
         if document.title.strip():
             entry["title"] = without_control_tokens(document.title)
         # As in text prompts.
         entry["kind"] = "tool result" if document.kind == "tool" else document.kind
-        entry["sentences"] = _number(texts, first)
+        entry["sentences"] = texts
         entries.append(entry)
-        first += len(texts)
     return entries
-
-
-def _number(texts: Iterable[str], first: int) -> dict[str, str]:
-    """Return sentences by their numbers."""
-    return {str(number): text for number, text in enumerate(texts, first)}
 
 
 def _harmless(value: Any, depth: int) -> Any:  # noqa: ANN401  any JSON

@@ -118,12 +118,17 @@ def _shown_lines(numbers: Iterable[int], document: int, sentences: Sentences) ->
     """Write the sentences of a document that are shown, and a line in the place of others."""
     lines: list[str] = []
     for number in numbers:
-        if sentences.has_hidden(number - 1, document) and lines[-1:] != [LEFT_OUT]:
+        if _is_left_out(number - 1, document, sentences) and lines[-1:] != [LEFT_OUT]:
             lines.append(LEFT_OUT)
         lines.append(_number_line(number, sentences.source[number - 1].text))
-        if sentences.has_hidden(number + 1, document):
+        if _is_left_out(number + 1, document, sentences):
             lines.append(LEFT_OUT)
     return lines
+
+
+def _is_left_out(number: int, document: int, sentences: Sentences) -> bool:
+    """Whether a document has a sentence with this number that is not shown."""
+    return not sentences.is_shown(number) and sentences.is_in(number, document)
 
 
 def _document_blocks(documents: Sequence[Document], sentences: Sentences | None) -> tuple[Block, ...]:

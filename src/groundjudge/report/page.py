@@ -205,7 +205,10 @@ def _verdict_data(verdict: Verdict, case: Case | None) -> dict[str, Any]:
     """Return a verdict's data; if its case is shown, sentences and quotes are marked in the case's texts."""
     response: Sequence[evidence.Folded] | None = None
     if case is not None:
-        response = [evidence.fold(case.response_text)]
+        response = []
+        # Only sentences without a place are looked up.
+        if any(part.start is None for part in verdict.parts):
+            response = [evidence.fold(case.response_text)]
     # Replies of votes that agree are left out, to keep the page small.
     with_replies = verdict.agreement != 1
     as_they_are = {"status", "score", "weakest", "value", "label", "passed", "reason", "warnings", "expected"}

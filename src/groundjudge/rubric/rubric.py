@@ -627,8 +627,8 @@ async def _search(first: Request, source: LongSource, channel: Channel, max_reas
     """
     rubric, case = source.rubric, first.case
     n_windows = len(source.windows)
-    searches: list[tuple[Request, dict[str, int]]] = []  # each with its reasks
-    for attempt, window in enumerate(source.windows, 1):
+    searches = [(first, _reasks(max_reasks))]
+    for attempt, window in enumerate(source.windows[1:], 2):
         search = replace(rubric.searcher.request(case, window), repeat=first.repeat, attempt=attempt)
         searches.append((search, _reasks(max_reasks)))
     found: set[int] = set()

@@ -49,6 +49,6 @@ def with_neighbours(sentences: Sentences, found: Iterable[int]) -> Sentences:
         document = sentences.source[number - 1].document
         shown.update((first_numbers[document], number))
         for near in (number - 1, number + 1):
-            if 0 < near <= len(sentences.source) and sentences.source[near - 1].document == document:
+            if sentences.is_in(near, document):
                 shown.add(near)
     return replace(sentences, shown=frozenset(shown))
