@@ -39,7 +39,7 @@ Many servers close one after 5 seconds (uvicorn, node, llama-server, Apache). A 
 by then is lost, and uses up one of the model's retries.
 """
 
-CODINGS = {"Accept-Encoding": "gzip, identity"}
+CODINGS = {"accept-encoding": "gzip, identity"}
 """The header that says how a response may be compressed. Nothing else is read."""
 
 GZIP = zlib.MAX_WBITS | 16
@@ -118,7 +118,7 @@ class Transport:
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float, tls: ssl.SSLContext) -> None:
         parts = urlsplit(url)
         login, _, host = parts.netloc.rpartition("@")
-        all_headers = dict(headers)
+        all_headers = {**headers, "content-type": "application/json", **CODINGS}
         if login:
             user, _, password = login.partition(":")
             credentials = f"{unquote(user)}:{unquote(password)}"
@@ -150,15 +150,12 @@ class Transport:
             TimeoutError: it is not complete after MAX_ATTEMPT timeouts.
             Exception: anything that aiohttp raises. An error status does not raise.
         """
-        headers = {"Content-Type": "application/json", **CODINGS}
         try:
             async with (
                 # The session's own timeouts forget an attempt after an interim response, such as 103.
                 asyncio.timeout(MAX_ATTEMPT * self._timeout),
                 # Redirects are not followed: they would take the key to another address.
-                self._session.post(
-                    self.url, data=content, headers=headers, allow_redirects=False
-                ) as response,
+                self._session.post(self.url, data=content, allow_redirects=False) as response,
             ):
                 return await _read_response(response)
         except ClientHttpProxyError as error:
