@@ -318,13 +318,16 @@ class Judge(BaseJudge):
         if verdict is not None:  # no model is asked
             return verdict.model_copy(update={"key": conversation.record.key})
 
-        request = conversation.run_step(
-            "groundjudge.ask", case, lambda case: replace(self.rubric.ask(case), repeat=self.repeat)
-        )
+        request = conversation.run_step("groundjudge.ask", case, self._ask)
         dialogue = Dialogue(conversation, self.model)
         verdict = await self.rubric.way.converse(request, dialogue, self.max_reasks)
         totals = {name: getattr(conversation.record, name) for name in CONVERSATION_FIELDS}
         return verdict.model_copy(update=totals)
+
+    def _ask(self, case: Case) -> Request:
+        """Make the request about a case."""
+        request = self.rubric.ask(case)
+        return replace(request, repeat=self.repeat) if self.repeat else request
 
 
 async def ask_vote(judge: Judge, number: int, case: Case, conversation: Conversation) -> Verdict:
