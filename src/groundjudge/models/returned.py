@@ -231,8 +231,10 @@ def _count(count: object) -> int | None:
 
 def _get_value(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
     """Return a value by its key or attribute; None for other types, because a mock has every attribute."""
+    if holder is None:  # as often: most replies lack most of these
+        return None
     value = holder.get(name) if is_mapping(holder) else getattr(holder, name, None)
-    if isinstance(value, kind):
+    if value is None or isinstance(value, kind):
         return value
     return None
 
@@ -285,11 +287,13 @@ def _why_stopped(holder: object, message: object, parts: object) -> str | None:
     listed = cast("list[object]", parts) if isinstance(parts, list) else []
     if any(map(_calls_function, [message, *listed])):
         return CALLED
-    reasons: list[str | None] = [_get_value(holder, name, str) for name in FINISH_REASONS]
+    for name in FINISH_REASONS:
+        reason: str | None = _get_value(holder, name, str)
+        if reason:
+            return reason
     # OpenAI's Responses API has a status, and says why it is "incomplete".
-    reasons.append(_get_value(_get_value(holder, "incomplete_details"), "reason", str))
-    reasons.append(_get_value(holder, "status", str))
-    return next(filter(None, reasons), None)
+    reason = _get_value(_get_value(holder, "incomplete_details"), "reason", str)
+    return reason or _get_value(holder, "status", str) or None
 
 
 def _calls_function(part: object) -> bool:
