@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -114,21 +114,19 @@ def _number_line(number: int, text: str) -> str:
     return f"{number} | {' '.join(text.split())}"
 
 
-def _shown_lines(numbers: Iterable[int], document: int, sentences: Sentences) -> list[str]:
+def _shown_lines(numbers: Sequence[int], document: int, sentences: Sentences) -> list[str]:
     """Write the sentences of a document that are shown, and a line in the place of others."""
-    lines: list[str] = []
+    first = numbers[0]
+    lines = [LEFT_OUT] if sentences.is_in(first - 1, document) else []
+    next_number = first
     for number in numbers:
-        if _is_left_out(number - 1, document, sentences) and lines[-1:] != [LEFT_OUT]:
+        if number > next_number:
             lines.append(LEFT_OUT)
         lines.append(_number_line(number, sentences.source[number - 1].text))
-        if _is_left_out(number + 1, document, sentences):
-            lines.append(LEFT_OUT)
+        next_number = number + 1
+    if sentences.is_in(next_number, document):
+        lines.append(LEFT_OUT)
     return lines
-
-
-def _is_left_out(number: int, document: int, sentences: Sentences) -> bool:
-    """Whether a document has a sentence with this number that is not shown."""
-    return not sentences.is_shown(number) and sentences.is_in(number, document)
 
 
 def _document_blocks(documents: Sequence[Document], sentences: Sentences | None) -> tuple[Block, ...]:
