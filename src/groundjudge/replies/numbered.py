@@ -292,8 +292,10 @@ def _read_part(line: Place, reader: Reader) -> PartReading:
     sources = read_sources(fields[0], sentences)
     if sources is None:
         raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
-    note = reader.reply.slice(last_bar - len("|".join(fields[1:])), last_bar)
-    reason = "" if NO_SOURCE.fullmatch(note) else note
+    note = "|".join(fields[1:])
+    reason = ""
+    if not NO_SOURCE.fullmatch(note.strip()):
+        reason = reader.reply.slice(last_bar - len(note), last_bar)
     reading = reader.read_score(line, name)
     return PartReading(
         name, reading.value, reason, label=reading.label, span=reading.span, number=number, sources=sources
