@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from groundjudge.text.entries import entry_starts
 from groundjudge.text.patterns import compile_when_used
 
+sentencex: Any = import_module("sentencex")  # which is not typed
+
 _LINE = compile_when_used(r"[^\n]*\n|[^\n]+\Z")
 _FENCE = compile_when_used(r"^[ \t>]*(?:```+|~~~+)(?P<info>[^`\n]*)$", re.MULTILINE)
 _BULLET = r"[-*+–·•‣⁃\u25a0-\u25ff]"  # with the geometric shapes of Unicode
@@ -168,19 +170,17 @@ def _ends_sentence(text: str, boundary: re.Match[str]) -> bool:
         # A sentence goes on at once after a quotation: “为什么？”他问, "Why?" he asked.
         goes_on = text[end : end + 1].isalnum() and not text[end - 1].isspace()
         return not (goes_on and wide_closing and first in "！？")
-    mark = first + more
-    # A point that stands apart ends a sentence, as in texts that were split into words.
-    if mark == "." and text[start - 1 : start].isspace():
-        return True
     # The same line goes on in small letters, maybe after a dash. Mostly, the first test is enough.
     goes_on = (
         next_word[:1].islower() and text[end : end + 3].lstrip("—–- ")[:1].islower() and "\n" not in space
     )
-    if mark == ".":
-        return not goes_on and not _is_abbreviation(text[max(0, start - _MAX_WORD) : start], next_word)
+    if first == "." and not more:
+        before = text[max(0, start - _MAX_WORD) : start]
+        # A point that stands apart ends a sentence, as in texts that were split into words.
+        return before[-1:].isspace() or not (goes_on or _is_abbreviation(before, next_word))
     # In small letters a sentence goes on after "...", after a quotation ("Why?" he asked) and before a
     # dash (Why? - he asked), but another one begins after a bare "?" or "!".
-    is_bare = mark in {"!", "?", "!?"} and not closing and text[end : end + 1] not in {"—", "–", "-"}
+    is_bare = first + more in {"!", "?", "!?"} and not closing and text[end : end + 1] not in {"—", "–", "-"}
     return is_bare or not goes_on
 
 
@@ -212,5 +212,4 @@ def _is_abbreviation(text: str, next_word: str) -> bool:
 def _is_one_sentence(word: str, next_word: str) -> bool:
     """Whether the library that knows abbreviations treats two words with a point between them as one."""
     language = "ru" if "\u0400" <= word[-1] <= "\u04ff" else "en"
-    library: Any = import_module("sentencex")  # which is not typed
-    return len(library.segment(language, f"{word}. {next_word}")) == 1
+    return len(sentencex.segment(language, f"{word}. {next_word}")) == 1
