@@ -73,7 +73,9 @@ class Row:
     Attributes:
         judge: the judge's name, or a name in `OTHERS`.
         answer: the model's reply to every request, or the error that it raises; of a panel or a cascade, one
-            for each vote; of a decision model, a rule from each question to its answer.
+            for each vote; of a judge that searches, one to each search, in which {} is the first sentence
+            that is shown, and one to the last request; of a decision model, a rule from each question to its
+            answer.
         case: changes to the default case; a field that is None is removed.
     """
 
@@ -113,7 +115,10 @@ BY_DECISIONS = {f"{name} by decisions": name for name in names()}
 CITED = "citations"
 """The judge that checks citations."""
 
-JUDGES = [*names(), *OTHERS, "cascade", *BY_DECISIONS, CITED]
+SEARCHED = "searched"
+"""The judge that searches the source: each document is more than its window."""
+
+JUDGES = [*names(), *OTHERS, "cascade", *BY_DECISIONS, CITED, SEARCHED]
 
 ENDPOINT_CODES = (
     *("timeout", "connection", "rate_limited", "quota"),
@@ -222,6 +227,11 @@ TABLE = [
     Row(CITED, formatter.numbered([("-", "-", "NO CLAIM")] * 2, 100), RIGHT),
     Row(CITED, "", {"response": " "}),
     Row(CITED, "not in lines", RIGHT),
+    Row(SEARCHED, ("1 | {}\n2 | -", formatter.numbered([("1", "-", 10), ("2", "-", 10)], 95))),
+    Row(SEARCHED, ("1 | -\n2 | {}", formatter.numbered([("1", "-", 10), ("-", "no tours", 0)], 5))),
+    Row(SEARCHED, ("1 | -\n2 | -", formatter.numbered([("-", "-", "NO CLAIM")] * 2, 100))),
+    Row(SEARCHED, ("1 | {}\n2 | -", "not in lines")),
+    Row(SEARCHED, ("not in lines", "")),
     Row("cards", formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "NOTHING FOUND", 0)])),
     Row("cards", formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "Tours cost 5", 2.5)])),
     Row("cards", formatter.scorecard(SENTENCES)),
@@ -292,8 +302,10 @@ class Script:
         _, _, number = request.case.response_text.rpartition("[")
         answer: Any = self.rows[int(number.rstrip("]"))].answer
         if isinstance(answer, tuple):
-            votes: tuple[Any, ...] = answer  # pyright: ignore[reportUnknownVariableType]
-            answer = votes[request.repeat if self.vote is None else self.vote]
+            answers: tuple[Any, ...] = answer  # pyright: ignore[reportUnknownVariableType]
+            answer = answers[self.vote_of(request)]
+        if request.sentences and request.sentences.shown and isinstance(answer, str):
+            answer = answer.format(min(request.sentences.shown))
         if isinstance(answer, ModelError):
             raise ModelError(answer.code, answer.message)
         if isinstance(answer, str):
@@ -301,6 +313,12 @@ class Script:
         if isinstance(answer, Reply):
             return answer
         return Reply(reply_of(inquiry_of(request).questions, answer, "systemone"), usage=USED)
+
+    def vote_of(self, request: Request) -> int:
+        """The index of the vote that a request is for; of a judge that searches, 0 for a search, or 1."""
+        if request.rubric.window is not None:
+            return 1
+        return request.repeat if self.vote is None else self.vote
 
 
 Fields: TypeAlias = dict[str, Any]
@@ -324,6 +342,8 @@ def judge_of(name: str) -> AnyJudge:
         return cascade(judges, until=(0.1, 0.9))
     if name == CITED:
         return load("statement_groundedness", model=Script(name), citations=True)
+    if name == SEARCHED:
+        return load("statement_groundedness", model=Script(name), window=10)
     if name in OTHERS:
         return load_any("groundedness", model=Script(name), **OTHERS[name])
     return load_any(BY_DECISIONS.get(name, name), model=Script(name))

@@ -127,10 +127,7 @@ def test_table_covers_every_judge_status_and_error() -> None:
         elif verdict["error"]:
             codes.add(verdict["error"]["code"])
     asked_again = {"evidence_not_found", "share_mismatch", "shares_unreadable"}  # and never an error
-    of_windows = {
-        "unreadable_search"
-    }  # of replies before the one that is read, see tests/rubric/test_windows.py
-    codes_of_replies = WHAT_IS_WRONG.keys() - asked_again - of_windows
+    codes_of_replies = WHAT_IS_WRONG.keys() - asked_again
     codes_of_cases = {"missing_field", "empty_response", "no_response"}
     codes_of_answers = {"bad_distribution", "missing_answer", "refused", "too_long"}
     codes_of_endpoints = {*ENDPOINT_CODES, "no_majority"}
