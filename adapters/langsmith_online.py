@@ -141,12 +141,12 @@ def _hosted_questions(rubric: Rubric, questionnaire: Questionnaire) -> dict[str,
     questions: dict[str, dict[str, Any]] = {}
     for question in questionnaire.questions:
         hosted: dict[str, Any] = {"type": question.type, "instructions": question.instructions}
-        alternatives = question.alternatives
+        options = question.options
         if question.type == "choice":
-            hosted["options"] = {option.label or option.name: option.description for option in alternatives}
+            hosted["options"] = {option.label or option.name: option.description for option in options}
         else:
             # Levels have names only there: the situation is the name.
-            hosted["levels"] = [option.description for option in alternatives]
+            hosted["levels"] = [option.description for option in options]
         # The question of a judge with one value has the id "verdict", which is not the name of a score.
         questions[names.get(question.id, rubric.name)] = hosted
     return questions

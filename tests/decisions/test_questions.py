@@ -234,9 +234,7 @@ def questionnaire(tmp_path: Path, head: str) -> Questionnaire:
 
 def test_labels_of_levels_are_their_numbers(tmp_path: Path) -> None:
     (judge_question,) = questionnaire(tmp_path, f"{HEAD}\n{questions(question())}").questions
-    facts = [
-        (option.name, option.value, option.label, option.score) for option in judge_question.alternatives
-    ]
+    facts = [(option.name, option.value, option.label, option.score) for option in judge_question.options]
     assert facts == [
         ("1", 1.0, "poor", 0.0),
         ("2", 2.0, "fair", pytest.approx(1 / 3)),
@@ -250,7 +248,7 @@ def test_a_level_that_is_a_range_is_its_middle_and_numbers_may_stand_in_it(tmp_p
     (judge_question,) = questionnaire(
         tmp_path, f"{RANGE_HEAD}\n{questions(question(options=options))}"
     ).questions
-    facts = [(option.name, option.value, option.label) for option in judge_question.alternatives]
+    facts = [(option.name, option.value, option.label) for option in judge_question.options]
     assert facts == [("bad", 25.0, "bad"), ("60", 60.0, "good"), ("good", 75.0, "good")]
 
 
@@ -317,8 +315,8 @@ def test_a_prompt_without_questions_gives_one(name: str) -> None:
     assert rubric.prompt.front_matter.questions is None
     (judge_question,) = questionnaire_of(rubric).questions
     assert (judge_question.id, judge_question.type) == ("verdict", type_)
-    assert [option.description for option in judge_question.alternatives] == descriptions
-    assert [option.score for option in judge_question.alternatives] == scores
+    assert [option.description for option in judge_question.options] == descriptions
+    assert [option.score for option in judge_question.options] == scores
     body = (EXAMPLES / f"{name}.prompty").read_text(encoding="utf-8").partition("\n---\n")[2]
     for prompt_input in rubric.inputs:
         assert f"`{prompt_input.name}`" in judge_question.instructions
@@ -380,14 +378,14 @@ def test_what_gives_no_question_is_refused_with_what_to_add(name: str, tmp_path:
 def test_a_value_without_a_score_makes_a_choice(tmp_path: Path) -> None:
     (judge_question,) = questionnaire(tmp_path, HEAD).questions
     assert judge_question.type == "choice"
-    assert [option.score is None for option in judge_question.alternatives] == [False, False, True, False]
+    assert [option.score is None for option in judge_question.options] == [False, False, True, False]
 
 
 def test_levels_stand_from_the_worst_where_the_larger_number_is_worse(tmp_path: Path) -> None:
     scale = "reply: {format: plain}\nscale: {worst: 3, best: 1, integer: true}"
     head = f"{scale}\nlevels: {{1: good, 2: fair, 3: bad}}"
     (judge_question,) = questionnaire(tmp_path, head).questions
-    assert [option.description for option in judge_question.alternatives] == [
+    assert [option.description for option in judge_question.options] == [
         "3 (bad)",
         "2 (fair)",
         "1 (good)",
@@ -410,7 +408,7 @@ def test_another_format_in_code_needs_questions_for_its_parts() -> None:
         _ = questionnaire_of(rubric)
     (judge_question,) = questionnaire_of(load_rubric("groundedness", reply=Plain())).questions
     (own_question,) = questionnaire_of(load_rubric("groundedness")).questions
-    assert judge_question.alternatives == own_question.alternatives
+    assert judge_question.options == own_question.options
 
 
 def test_text_and_decision_models_are_shown_the_same_rules() -> None:

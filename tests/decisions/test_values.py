@@ -15,7 +15,7 @@ from groundjudge import Verdict, load_rubric
 from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.evidence import SourceIndex, find_evidence
 from groundjudge.decisions.question import Option, Question
-from groundjudge.decisions.questionnaire import JudgeQuestion, questionnaire_of
+from groundjudge.decisions.questionnaire import questionnaire_of
 from groundjudge.decisions.reading import AnswerValue, value_of
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.types import Judge, Rubric
@@ -24,14 +24,14 @@ GROUNDEDNESS = load_rubric("groundedness")
 CASE = {"query": "When?", "context": ["It opens at nine. Dogs may enter."], "response": "It opens at nine."}
 
 
-def question_of(rubric: Rubric) -> JudgeQuestion:
+def question_of(rubric: Rubric) -> Question:
     return questionnaire_of(rubric).questions[0]
 
 
 def groundedness(**shares: float) -> AnswerValue:
     """The value of an answer with these probabilities of the labels."""
     question = question_of(GROUNDEDNESS)
-    probabilities = tuple(shares.get(alternative.label, 0.0) for alternative in question.alternatives)
+    probabilities = tuple(shares.get(alternative.label, 0.0) for alternative in question.options)
     return value_of(question, probabilities, GROUNDEDNESS.scale)
 
 
@@ -72,7 +72,7 @@ def test_label_and_expected_value(name: str) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_the_expected_value_lies_on_the_scale_and_half_at_or_below_the_label(seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311  no secret
-    labels = [alternative.label for alternative in question_of(GROUNDEDNESS).alternatives]
+    labels = [alternative.label for alternative in question_of(GROUNDEDNESS).options]
     weights = [dice.choice([0, dice.random()]) for _ in labels]
     weights[dice.randrange(1, len(weights))] += 0.01
     shares = {label: weight / sum(weights) for label, weight in zip(labels, weights, strict=True)}

@@ -103,10 +103,10 @@ def _openai_body(model: str, inquiry: Inquiry) -> dict[str, Any]:
 def _openai_options(options: Iterable[Option], key_name: str) -> list[dict[str, str]]:
     """Return the options of a question in OpenAI's form: `[{"value": "A", "description": "..."}]`."""
     entries: list[dict[str, str]] = []
-    for key, description in options:
-        entry = {key_name: key}
-        if description:
-            entry["description"] = description
+    for option in options:
+        entry = {key_name: option.key}
+        if option.description:
+            entry["description"] = option.description
         entries.append(entry)
     return entries
 

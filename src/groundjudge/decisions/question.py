@@ -1,4 +1,7 @@
-"""A question for a decision model, independent of any endpoint's form: models write it in theirs."""
+"""A question for a decision model, independent of any endpoint's form: models write it in theirs.
+
+Its options also say what they mean on the judge's scale, which no model is told.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,26 @@ from typing import Any, Literal, NamedTuple
 
 
 class Option(NamedTuple):
-    """A possible answer.
+    """A possible answer. Only its key and its description are sent.
 
     Attributes:
         key: what is sent and comes back: a letter; for a score the index of the level, from "0"; for an
             evidence question the number of a sentence of the source, and "0" for none.
         description: the situation in which it is the right answer; None if the key says it.
+        name: its name in a distribution: the number, or the label on a scale of labels or levels; "" if it
+            is not on the judge's scale, as in an evidence question.
+        value: the number on the scale, or a label's score; None for "no claim", and for a label that means
+            "not applicable".
+        label: the label, or that of the value's level; "" if there is none.
+        score: the value as a score, 0..1; None if it does not count in the score.
     """
 
     key: str
     description: str | None
+    name: str = ""
+    value: float | None = None
+    label: str = ""
+    score: float | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from pydantic import ValidationError
 
@@ -36,73 +35,30 @@ about each."""
 LETTERS = "ABCDEFGHIJ"
 
 
-@dataclass(frozen=True)
-class Alternative:
-    """An option on the judge's scale.
-
-    Attributes:
-        name: its name in a distribution: the number, or the label on a scale of labels or levels.
-        value: the number on the scale, or a label's score; None for "no claim", and for a label that means
-            "not applicable".
-        label: the label, or that of the value's level; "" if there is none.
-        description: the situation in which it is right.
-        score: the value as a score, 0..1; None if it does not count in the score.
-    """
-
-    name: str
-    value: float | None
-    label: str
-    description: str
-    score: float | None
-
-
 @dataclass(frozen=True, eq=False)  # equal only to itself, which is quick to find again
-class JudgeQuestion:
-    """A question of a judge, and what its answer means.
-
-    Attributes:
-        id: "verdict", the name of a part, or "sentence".
-        type: "choice" or "score".
-        instructions: the question.
-        alternatives: the options in the order in which they are offered.
-        evidence: the evidence question for each sentence; None if there is none.
-    """
-
-    id: str
-    type: Literal["choice", "score"]
-    instructions: str
-    alternatives: tuple[Alternative, ...]
-    evidence: EvidenceQuestion | None = None
-
-    @property
-    def best_value(self) -> float:
-        """The value of the alternative with the best score."""
-        scored = [alternative for alternative in self.alternatives if alternative.score is not None]
-        return max(scored, key=lambda alternative: alternative.score or 0.0).value or 0.0
-
-
-@dataclass(frozen=True)
 class Questionnaire:
     """Everything that a judge asks a decision model.
 
     Attributes:
         rules: what applies to all questions; "" for none.
         questions: one for each value, or one about each sentence and, if the format has a place for it, one
-            about all of them.
+            about all of them. In the one about each sentence, a placeholder stands for its number.
+        evidence: which sentence of the source supports each sentence; None: that is not asked.
     """
 
     rules: str
-    questions: tuple[JudgeQuestion, ...]
+    questions: tuple[Question, ...]
+    evidence: EvidenceQuestion | None = None
 
     @property
-    def sentence(self) -> JudgeQuestion | None:
+    def sentence(self) -> Question | None:
         """The question that is asked about each sentence of the response; None if there is none."""
         if self.questions[0].id == SENTENCE:
             return self.questions[0]
         return None
 
     @property
-    def whole(self) -> JudgeQuestion | None:
+    def whole(self) -> Question | None:
         """The question of whether the source supports everything in the response; None if there is none."""
         if self.questions[-1].id == WHOLE:
             return self.questions[-1]
@@ -135,7 +91,9 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
         expected = ", ".join(expected_ids)
         raise _error(prompt, f"questions.ask: the ids must be {expected}, not {', '.join(ids) or 'none'}")
     asked_questions = sorted(questions.ask, key=lambda question: expected_ids.index(question.id))
-    return Questionnaire(questions.rules, tuple(_judge_question(asked, rubric) for asked in asked_questions))
+    judge_questions = tuple(_judge_question(asked, rubric) for asked in asked_questions)
+    # Only the question about each sentence, which comes first, may have it.
+    return Questionnaire(questions.rules, judge_questions, asked_questions[0].evidence)
 
 
 def _error(prompt: Prompt, fault: str, code: str = "bad_questions") -> PromptError:
@@ -151,43 +109,39 @@ def _expected_ids(rubric: Rubric) -> list[str]:
     return [*rubric.format.part_names] or [VERDICT]
 
 
-def _judge_question(question: AskedQuestion, rubric: Rubric) -> JudgeQuestion:
+def _judge_question(question: AskedQuestion, rubric: Rubric) -> Question:
     """Find the options of a question on the scale.
 
     Raises:
         PromptError: `bad_questions`: one is not there, or they do not fit the scale or the levels.
     """
     place = f"questions.ask.{question.id}.options"
-    alternatives: list[Alternative] = []
-    for name, description in question.options.items():
-        alternative = _find_alternative(name, description, rubric, is_sentence=question.id == SENTENCE)
-        if alternative is None:
+    options: list[Option] = []
+    keys = LETTERS if question.type == "choice" else map(str, range(MAX_OPTIONS))
+    for key, (name, description) in zip(keys, question.options.items(), strict=False):
+        if question.id == SENTENCE and fold_label(name) == fold_label(NO_CLAIM):
+            options.append(Option(key, description, NO_CLAIM))
+            continue
+        option = _find_option(key, description, name, rubric)
+        if option is None:
             fault = f"{place}.{name}: it is not on the scale {rubric.scale}"
             if rubric.levels:
                 fault += f", and not a level; the levels are {', '.join(rubric.levels.values())}"
             raise _error(rubric.prompt, fault)
-        alternatives.append(alternative)
-    fault = _fault_of(question, alternatives, rubric)
+        options.append(option)
+    fault = _fault_of(question, options, rubric)
     if fault:
         raise _error(rubric.prompt, f"{place}: {fault}")
-    return JudgeQuestion(
-        question.id, question.type, question.instructions, tuple(alternatives), question.evidence
-    )
+    return Question(question.id, question.type, question.instructions, tuple(options))
 
 
-def _find_alternative(
-    name: str, description: str, rubric: Rubric, *, is_sentence: bool
-) -> Alternative | None:
-    """Find an option on the scale: one of its labels or numbers, or a level; None if it is not there."""
+def _find_option(key: str, description: str, name: str, rubric: Rubric) -> Option | None:
+    """Make the option that is one of the scale's labels or numbers, or a level; None if it is not there."""
     scale = rubric.scale
-    if is_sentence and fold_label(name) == fold_label(NO_CLAIM):
-        return Alternative(NO_CLAIM, None, "", description, None)
-    if scale.choices:
-        choice = scale.find_choice(name)
-        if choice is None:
-            return None
+    choice = scale.find_choice(name)
+    if choice is not None:
         value = scale.choices[choice]
-        return Alternative(choice, value, choice, description, value)
+        return Option(key, description, choice, value, choice, value)
     is_range = False
     try:
         number: float | None = float(name)
@@ -199,7 +153,7 @@ def _find_alternative(
     label = label_of(number, rubric.levels) or ""
     name = label if is_range else write_number(number)
     score = None if number in rubric.not_applicable else scale.score(number)
-    return Alternative(name, number, label, description, score)
+    return Option(key, description, name, number, label, score)
 
 
 def _value_of_level(text: str, rubric: Rubric) -> float | None:
@@ -221,24 +175,24 @@ def _value_of_level(text: str, rubric: Rubric) -> float | None:
     return None
 
 
-def _fault_of(question: AskedQuestion, alternatives: list[Alternative], rubric: Rubric) -> str:
+def _fault_of(question: AskedQuestion, options: list[Option], rubric: Rubric) -> str:
     """Return what is wrong with the options of a question; "" for nothing."""
-    names = [alternative.name for alternative in alternatives]
+    names = [option.name for option in options]
     if len(set(names)) < len(names):
         return "two options have the same value on the scale"
     scale = rubric.scale
     required_names = [*scale.choices] or list(dict.fromkeys(rubric.levels.values()))
     if not required_names and len(scale.whole_numbers) <= MAX_OPTIONS:
         required_names = [str(number) for number in scale.whole_numbers]
-    labels = [alternative.label for alternative in alternatives]
+    labels = [option.label for option in options]
     missing = [name for name in required_names if name not in labels + names]
     if missing:
         return f"there is no option for {', '.join(missing)}"
-    scores = [alternative.score for alternative in alternatives if alternative.score is not None]
+    scores = [option.score for option in options if option.score is not None]
     if len(set(scores)) < 2:  # noqa: PLR2004  a judge must be able to choose
         return "at least two options must have different scores"
     if question.type == "score":
-        if len(scores) < len(alternatives):
+        if len(scores) < len(options):
             return "a level of a `type: score` must have a score: make it a `type: choice`"
         if scores != sorted(scores):
             return "list the levels of a `type: score` from worst to best"
@@ -294,12 +248,11 @@ def _body_of(prompt: Prompt) -> str:
 
 def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[Question, ...]:
     """Return what is asked about a case: a question for each value, or those about each of its sentences."""
-    sentence_question = questionnaire.sentence
-    if sentence_question is None:
-        return tuple(make_question(question) for question in questionnaire.questions)
+    if questionnaire.sentence is None:
+        return questionnaire.questions
     # All of one kind, then all of the other: `read_verdict` tells them apart by their ids.
-    questions = [make_question(sentence_question, number) for number in range(1, len(sentences.response) + 1)]
-    evidence = sentence_question.evidence
+    questions = [sentence_question(questionnaire, number) for number in range(1, len(sentences.response) + 1)]
+    evidence = questionnaire.evidence
     if evidence is not None and sentences.source:
         none = Option("0", evidence.none)
         choices = [_numbered_option(number) for number in range(1, len(sentences.source) + 1)]
@@ -312,7 +265,7 @@ def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[
             instructions = evidence.instructions.replace(NUMBER, str(number))
             questions.append(Question(f"e{number}", "choice", instructions, options))
     if questionnaire.whole is not None:
-        questions.append(make_question(questionnaire.whole))
+        questions.append(questionnaire.whole)
     return tuple(questions)
 
 
@@ -323,16 +276,13 @@ def _numbered_option(number: int) -> Option:
     return Option(str(number), None)
 
 
-@lru_cache(1024)  # the questions about long responses, of several judges: they are the same for each case
-def make_question(question: JudgeQuestion, number: int = 0) -> Question:
-    """Make a question as it is asked; for one about each sentence, the one about that sentence number."""
-    id_ = question.id
-    instructions = question.instructions
-    descriptions = [alternative.description for alternative in question.alternatives]
-    if question.id == SENTENCE:
-        id_ = f"s{number}"
-        instructions = instructions.replace(NUMBER, str(number))
-        descriptions = [description.replace(NUMBER, str(number)) for description in descriptions]
-    keys = LETTERS if question.type == "choice" else map(str, range(MAX_OPTIONS))
-    options = tuple(map(Option, keys, descriptions))
-    return Question(id_, question.type, instructions, options)
+@lru_cache(1024)  # those about long responses, of several judges: they are the same for each case
+def sentence_question(questionnaire: Questionnaire, number: int) -> Question:
+    """Return the question about the sentence with a number."""
+    question = questionnaire.questions[0]
+    options: list[Option] = []
+    for option in question.options:
+        description = (option.description or "").replace(NUMBER, str(number))
+        options.append(option._replace(description=description))
+    instructions = question.instructions.replace(NUMBER, str(number))
+    return Question(f"s{number}", question.type, instructions, tuple(options))

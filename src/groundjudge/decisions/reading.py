@@ -11,8 +11,8 @@ from groundjudge.case.numbered import Sentences
 from groundjudge.decisions.answers import NOISE, AnswerError, Answers, Probabilities
 from groundjudge.decisions.evidence import MAX_OFFERED, find_evidence
 from groundjudge.decisions.inquiry import inquiry_of
-from groundjudge.decisions.question import Question
-from groundjudge.decisions.questionnaire import VERDICT, WHOLE, Alternative, JudgeQuestion, Questionnaire
+from groundjudge.decisions.question import Option, Question
+from groundjudge.decisions.questionnaire import VERDICT, WHOLE, Questionnaire
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.distribution import confidence_of
 from groundjudge.replies.numbered import SHARE_MISMATCH, contradict
@@ -28,8 +28,8 @@ EVIDENCE_UNANSWERED = "evidence_unanswered"
 MIN_SHOWN = 0.005
 """Anything less probable than half a percent is left out of a reason."""
 
-Shares: TypeAlias = Sequence[tuple[Alternative, float]]
-"""Alternatives of a question, each with its probability."""
+Shares: TypeAlias = Sequence[tuple[Option, float]]
+"""Options of a question, each with its probability."""
 
 
 # A tuple takes a tenth of the time of a frozen dataclass, and there is one for each sentence.
@@ -151,7 +151,7 @@ def _read_sentences(
     parts: list[Part] = []
     readings: list[PartReading] = []
     warnings: list[str] = []
-    if question.evidence is not None and len(sentences.source) > MAX_OFFERED:
+    if questionnaire.evidence is not None and len(sentences.source) > MAX_OFFERED:
         warnings.append(EVIDENCE_PRESELECTED)
     for number, sentence in enumerate(sentences.response, 1):
         probabilities = answers.get(f"s{number}")
@@ -161,7 +161,7 @@ def _read_sentences(
         evidence: tuple[Evidence, ...] = ()
         part_warnings: tuple[str, ...] = ()
         # A sentence that surely scores 0, or claims nothing, shows no evidence.
-        if value.score and question.evidence is not None:
+        if value.score and questionnaire.evidence is not None:
             evidence_question = questions_by_id.get(f"e{number}")  # None if the source has no sentences
             choice = answers.get(f"e{number}")
             if evidence_question is not None and choice is not None:
@@ -214,26 +214,26 @@ def _missing_error(
     return error
 
 
-def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale) -> AnswerValue:
-    """Return what the probabilities of the alternatives of a question say.
+def value_of(question: Question, probabilities: Probabilities, scale: Scale) -> AnswerValue:
+    """Return what the probabilities of the options of a question say.
 
     There is nothing to judge only if the probability of an answer without a score is above one half.
     Otherwise such answers are left out. The label is the lower median in the order of score; so is the value
     if only whole numbers or labels are values, and otherwise it is the expected value.
     """
     distribution: dict[str, float] = {}
-    scored: list[tuple[Alternative, float]] = []
-    unscored: list[tuple[Alternative, float]] = []
+    scored: list[tuple[Option, float]] = []
+    unscored: list[tuple[Option, float]] = []
     n_scored = total = 0.0
-    shares = [entry for entry in zip(question.alternatives, probabilities, strict=True) if entry[1]]
-    for alternative, share in shares:
-        distribution[alternative.name] = share
-        if alternative.score is None or alternative.value is None:
-            unscored.append((alternative, share))
+    shares = [entry for entry in zip(question.options, probabilities, strict=True) if entry[1]]
+    for option, share in shares:
+        distribution[option.name] = share
+        if option.score is None or option.value is None:
+            unscored.append((option, share))
         else:
-            scored.append((alternative, share))
+            scored.append((option, share))
             n_scored += share
-            total += share * alternative.value
+            total += share * option.value
     expected: float | None = None
     score: float | None = None
     if round(n_scored, DIGITS) < 1 / 2:
@@ -252,22 +252,22 @@ def value_of(question: JudgeQuestion, probabilities: Probabilities, scale: Scale
     )
 
 
-def _lower_median(scored: Shares, n_scored: float) -> Alternative:
-    """Return the alternative at which half of the probability of the scored ones is reached."""
+def _lower_median(scored: Shares, n_scored: float) -> Option:
+    """Return the option at which half of the probability of the scored ones is reached."""
     below = 0.0
     ranked = sorted(scored, key=lambda entry: entry[0].score or 0.0)
-    for alternative, share in ranked:
+    for option, share in ranked:
         below += share
         if below >= n_scored / 2 - NOISE:  # three times .1 is more than .3 to a computer
-            return alternative
+            return option
     return ranked[-1][0]
 
 
 def describe_shares(shares: Shares) -> str:
     """Say how probable the labels are, or the numbers without one: "incorrect 71%, grounded 29%"."""
     by_name: dict[str, float] = {}
-    for alternative, share in shares:
-        name = alternative.label or f"{alternative.name}:"
+    for option, share in shares:
+        name = option.label or f"{option.name}:"
         by_name[name] = by_name.get(name, 0.0) + share  # several values can have one label
     entries: list[str] = []
     for name, share in sorted(by_name.items(), key=itemgetter(1), reverse=True):

@@ -140,9 +140,14 @@ def _highest_score(rubric: Rubric, questionnaire: Questionnaire) -> float | None
 
     It is .95, not 1, if the best option of a question is 95 on a scale up to 100.
     """
-    questions = questionnaire.questions
+    parts = tuple(PartReading(question.id, _best_value(question)) for question in questionnaire.questions)
     if rubric.passes == "weakest":
-        return min(rubric.scale.score(question.best_value) for question in questions)
-    parts = tuple(PartReading(question.id, question.best_value) for question in questions)
+        return min(rubric.scale.score(part.value or 0.0) for part in parts)
     whole = None if questionnaire.whole is None else 1.0
-    return rubric.format.score(Reading(questions[0].best_value, parts=parts, whole=whole), rubric.scale)
+    return rubric.format.score(Reading(parts[0].value, parts=parts, whole=whole), rubric.scale)
+
+
+def _best_value(question: Question) -> float:
+    """Return the value of the option with the best score."""
+    scored = [option for option in question.options if option.score is not None]
+    return max(scored, key=lambda option: option.score or 0.0).value or 0.0
