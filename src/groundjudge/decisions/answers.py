@@ -14,11 +14,11 @@ from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import orjson
 
-from groundjudge.case.data import fields_of, is_list, is_mapping
+from groundjudge.case.data import is_list, is_mapping
 from groundjudge.decisions.block import MAX_OPTIONS
 from groundjudge.decisions.question import Option, Question
 from groundjudge.errors import ReplyError
-from groundjudge.models.returned import usage_of
+from groundjudge.models.returned import usage_of_response
 from groundjudge.replies.reply import Reply
 from groundjudge.verdict import Part
 
@@ -67,20 +67,9 @@ def reply_with(text: str, response: Mapping[str, Any]) -> Reply:
         text: the response as JSON.
         response: the response of an endpoint, or of a library, where they have other names.
     """
-    usage = fields_of(response.get("usage")) or {}
-    of_input = fields_of(usage.get("input_tokens_details")) or {}
-    of_output = fields_of(usage.get("output_tokens_details")) or {}
     name = response.get("model", response.get("model_name"))
-    return Reply(
-        text,
-        usage=usage_of(
-            usage.get("input_tokens"),
-            usage.get("output_tokens"),
-            cached=of_input.get("cached_tokens", usage.get("cache_read_tokens")),
-            reasoning=of_output.get("reasoning_tokens"),
-        ),
-        model=name if isinstance(name, str) else None,
-    )
+    usage = usage_of_response(response.get("usage"))
+    return Reply(text, usage=usage, model=name if isinstance(name, str) else None)
 
 
 def read_answers(reply: str, questions: Sequence[Question]) -> Answers:

@@ -128,16 +128,10 @@ def _read_response(answer: object) -> Reply | None:
     for item in items:
         if _get_value(item, "type", str) == "message":  # not reasoning or a tool call
             content += _get_value(item, "content", list) or []
-    usage = _get_value(answer, "usage")
     return Reply(
         _read_content(content),
         finish_reason=_why_stopped(answer, answer, items),
-        usage=usage_of(
-            _get_value(usage, "input_tokens"),
-            _get_value(usage, "output_tokens"),
-            cached=_get_value(_get_value(usage, "input_tokens_details"), "cached_tokens"),
-            reasoning=_get_value(_get_value(usage, "output_tokens_details"), "reasoning_tokens"),
-        ),
+        usage=usage_of_response(_get_value(answer, "usage")),
         model=_get_value(answer, "model", str),
         refusal=_read_refusal(content),
     )
@@ -198,6 +192,18 @@ def _usage_of_completion(usage: object) -> Usage | None:
             reasoning = n_uncounted if reasoning is None else reasoning
     cached = _get_value(_get_value(usage, "prompt_tokens_details"), "cached_tokens")
     return usage_of(prompt, completion, cached=cached, reasoning=reasoning)
+
+
+def usage_of_response(usage: object) -> Usage | None:
+    """Return the tokens in the `usage` of OpenAI's Responses API, which decision models state too."""
+    cached = _get_value(_get_value(usage, "input_tokens_details"), "cached_tokens")
+    return usage_of(
+        _get_value(usage, "input_tokens"),
+        _get_value(usage, "output_tokens"),
+        # The second is pydantic-ai's name.
+        cached=_get_value(usage, "cache_read_tokens") if cached is None else cached,
+        reasoning=_get_value(_get_value(usage, "output_tokens_details"), "reasoning_tokens"),
+    )
 
 
 def usage_of_anthropic(usage: object) -> Usage | None:
