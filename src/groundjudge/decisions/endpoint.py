@@ -44,19 +44,17 @@ LONG_TOKEN = 32
 """Bytes. No text has longer tokens on average, not even one laid out with spaces."""
 
 
-@dataclass(frozen=True)
-class Form:
-    """How an endpoint wants a request.
+@dataclass(frozen=True, kw_only=True)
+class Form(Api):
+    """An API that answers questions, and how it wants them.
 
     Attributes:
-        api: where it is.
         body: turns the model's name at the endpoint and an inquiry into what is sent.
         most_questions: how many questions one request may have.
         is_openai: whether it is OpenAI's: the state is sent in parts, each of which has limits, and a key
             says which requests begin alike.
     """
 
-    api: Api
     body: Callable[[str, Inquiry], dict[str, Any]]
     most_questions: int
     is_openai: bool
@@ -148,24 +146,25 @@ def write_json(data: object) -> bytes:
 WHOLE = ("/decisions", "/systemone")
 """Endings of complete URLs. Some gateways, such as OpenRouter, have one form under the name of the other."""
 
-_api = partial(Api, response="the answers of a decision model", whole=WHOLE, call=_call, write=write_json)
+_form = partial(Form, response="the answers of a decision model", whole=WHOLE, call=_call, write=write_json)
 
 FORMS: Mapping[str, Form] = {
-    "decisions": Form(
-        _api(path="decisions", variables="OPENAI", provider="OpenAI", default_url=OPENAI),
-        _openai_body,
+    "decisions": _form(
+        path="decisions",
+        variables="OPENAI",
+        provider="OpenAI",
+        default_url=OPENAI,
+        body=_openai_body,
         most_questions=400,
         is_openai=True,
     ),
-    "systemone": Form(
-        _api(
-            path="v1/systemone",
-            variables="TYPESAFE",
-            provider="TypeSafe",
-            default_url="https://api.typesafe.ai",
-            has_openai_headers=False,
-        ),
-        _system_one_body,
+    "systemone": _form(
+        path="v1/systemone",
+        variables="TYPESAFE",
+        provider="TypeSafe",
+        default_url="https://api.typesafe.ai",
+        has_openai_headers=False,
+        body=_system_one_body,
         most_questions=200,
         is_openai=False,
     ),
@@ -258,14 +257,9 @@ class DecisionModel(EndpointModel):
     """
 
     @property
-    def form(self) -> Form:
-        """How its endpoint wants a request."""
+    def api(self) -> Form:
+        """The API that is called."""
         return FORMS[self.name.partition(":")[0]]
-
-    @property
-    def api(self) -> Api:
-        """Where its endpoint is."""
-        return self.form.api
 
     def check(self) -> None:
         """Make sure that the name has a form and a model, and that a client is one of the openai package.
@@ -294,12 +288,12 @@ class DecisionModel(EndpointModel):
         """Questions, and how many in one request."""
         if JEV.match(self.name_at_endpoint):
             return DecisionWay(JEV_QUESTIONS)
-        return DecisionWay(self.form.most_questions)
+        return DecisionWay(self.api.most_questions)
 
     @property
     def call_metadata(self) -> Mapping[str, str]:
         """What LangChain and LangSmith need to know of a call."""
-        provider = self.form.api.provider.casefold()
+        provider = self.api.provider.casefold()
         return {"ls_model_name": self.name_at_endpoint, "ls_provider": provider}
 
     async def acomplete(self, request: Request) -> Reply:
@@ -309,11 +303,11 @@ class DecisionModel(EndpointModel):
             ModelError: the endpoint returned no answers; the codes are those of an endpoint, and `too_long`.
         """
         inquiry = inquiry_of(request)
-        body = self.form.body(self.name_at_endpoint, inquiry)
-        excess = find_excess(self.form, self.name_at_endpoint, inquiry, body)
+        body = self.api.body(self.name_at_endpoint, inquiry)
+        excess = find_excess(self.api, self.name_at_endpoint, inquiry, body)
         if excess:
             raise self.error("too_long", f"{self.name}: {excess} ({ROW_REMEDIES['too_long']})")
-        if self.form.is_openai:
+        if self.api.is_openai:
             # A server with OpenAI's form may not know it: then it is left out like any other parameter.
             request = replace(request, parameters={"prompt_cache_key": request.rubric.prompt.sha256[:32]})
 
