@@ -26,6 +26,7 @@ from groundjudge.errors import PromptError, first_fault
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies.value import label_of, write_number
 from groundjudge.rubric.rubric import Rubric
+from groundjudge.rubric.settings import prompt_error
 from groundjudge.scale import fold_label
 
 VERDICT, WHOLE, NO_CLAIM = "verdict", "whole", "no_claim"
@@ -96,8 +97,8 @@ def questionnaire_of(rubric: Rubric) -> Questionnaire:
     return Questionnaire(questions.rules, judge_questions, asked_questions[0].evidence)
 
 
-def _error(prompt: Prompt, fault: str, code: str = "bad_questions") -> PromptError:
-    return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
+def _error(prompt: Prompt, fault: str) -> PromptError:
+    return prompt_error("bad_questions", prompt, fault)
 
 
 def _expected_ids(rubric: Rubric) -> list[str]:
@@ -208,7 +209,7 @@ def _derive(rubric: Rubric, ids: list[str]) -> AskedQuestion:
     names = ", ".join(f"`{id_}`" for id_ in ids)
     remedy = f"add `questions:` to the front matter, with a question for each of {names}"
     if ids != [VERDICT]:
-        raise _error(rubric.prompt, f"its replies have parts: {remedy}", "no_questions")
+        raise prompt_error("no_questions", rubric.prompt, f"its replies have parts: {remedy}")
     scale = rubric.scale
     options = {choice: choice for choice in scale.choices}
     for number in sorted(scale.whole_numbers, key=scale.score):
@@ -220,30 +221,20 @@ def _derive(rubric: Rubric, ids: list[str]) -> AskedQuestion:
     if not 0 < n_labels == len(options) == n_values <= MAX_OPTIONS:
         few = f"at most {MAX_OPTIONS} labels, or whole numbers with a label each (`levels:`)"
         fault = f"it has no questions for a decision model, and they can be made only from {few}: {remedy}"
-        raise _error(rubric.prompt, fault, "no_questions")
+        raise prompt_error("no_questions", rubric.prompt, fault)
+    # The names of the state's fields stand in the places of their values.
+    names_by_input = {input_.name: f"`{name}`" for name, input_ in inputs_by_name(rubric.inputs).items()}
+    instructions = "\n\n".join(text for _, text in rubric.prompt.fill(names_by_input))
     # Levels are ordered, and "not applicable" has no place among them: then the options are a choice.
     is_choice = scale.choices or rubric.not_applicable
     # Not checked as a file's: its text is the prompt's, which may contain braces.
     return AskedQuestion.model_construct(
         id=VERDICT,
         type="choice" if is_choice else "score",
-        instructions=_body_of(rubric.prompt),
+        instructions=instructions,
         options=options,
         evidence=None,
     )
-
-
-def _body_of(prompt: Prompt) -> str:
-    """Return the text of a prompt with the names of the state's fields in place of their values."""
-    names = {prompt_input.name: name for name, prompt_input in inputs_by_name(prompt.inputs).items()}
-    texts: list[str] = []
-    for _, pieces in prompt.sections:
-        text = ""
-        for index, piece in enumerate(pieces):
-            # Every second piece is the name of a placeholder.
-            text += f"`{names[piece]}`" if index % 2 else piece
-        texts.append(text)
-    return "\n\n".join(texts)
 
 
 def list_questions(questionnaire: Questionnaire, sentences: Sentences) -> tuple[Question, ...]:

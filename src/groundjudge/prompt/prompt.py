@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -235,13 +235,15 @@ class Prompt(Frozen):
         blocks = [prompt_input.block(case, sentences) for prompt_input in self.inputs]
         code = code_for(blocks)
         values = {block.name: fence_block(block, code) for block in blocks}
-        messages: list[Mapping[str, str]] = []
+        return tuple({"role": role, "content": text} for role, text in self.fill(values))
+
+    def fill(self, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield the role and the text of each message, with values in the places of the placeholders."""
         for role, pieces in self.sections:
             texts = list(pieces)
             for index in range(1, len(pieces), 2):
                 texts[index] = values[pieces[index]]
-            messages.append({"role": role, "content": "".join(texts)})
-        return tuple(messages)
+            yield role, "".join(texts)
 
     def quoted(self, case: Case, texts: Iterable[str], sentences: Sentences | None = None) -> str:
         """Fence texts from a reply or a response, using the code of the case's tags; "" if there are none.
