@@ -24,7 +24,7 @@ from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.state import RULES, inputs_by_name
 from groundjudge.errors import PromptError, first_fault
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.replies.value import label_of, write_number
+from groundjudge.replies.value import label_of, values_of_level, write_number
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.rubric.settings import prompt_error
 from groundjudge.scale import fold_label
@@ -145,35 +145,19 @@ def _find_option(key: str, description: str, name: str, rubric: Rubric) -> Optio
         return Option(key, description, choice, value, choice, value)
     is_range = False
     try:
-        number: float | None = float(name)
+        values = [float(name)]
     except ValueError:
-        number = _value_of_level(name, rubric)
+        levels = {fold_label(level): level for level in rubric.levels.values()}
+        values = values_of_level(levels.get(fold_label(name), ""), scale, rubric.levels)
         is_range = not scale.integer
-    if number is None or not scale.holds(number) or (scale.integer and number % 1):
+    # The label of several numbers does not say which of them is meant.
+    if len(values) != 1 or not scale.holds(values[0]) or (scale.integer and values[0] % 1):
         return None
-    label = label_of(number, rubric.levels) or ""
-    name = label if is_range else write_number(number)
-    score = None if number in rubric.not_applicable else scale.score(number)
-    return Option(key, description, name, number, label, score)
-
-
-def _value_of_level(text: str, rubric: Rubric) -> float | None:
-    """Return the value of the level with a label; None if there is no such level.
-
-    On a scale of whole numbers that is the number with the label; None if several have it. Elsewhere it is
-    the middle of the level's range.
-    """
-    scale = rubric.scale
-    lowest = min(scale.worst, scale.best)
-    for highest, label in rubric.levels.items():
-        if fold_label(label) == fold_label(text):
-            if not scale.integer:
-                return (lowest + highest) / 2
-            numbers = [number for number in scale.whole_numbers if label_of(number, rubric.levels) == label]
-            if len(numbers) == 1:
-                return float(numbers[0])
-        lowest = highest
-    return None
+    value = values[0]
+    label = label_of(value, rubric.levels) or ""
+    name = label if is_range else write_number(value)
+    score = None if value in rubric.not_applicable else scale.score(value)
+    return Option(key, description, name, value, label, score)
 
 
 def _fault_of(question: AskedQuestion, options: list[Option], rubric: Rubric) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean
 
-from groundjudge.replies.value import label_of
+from groundjudge.replies.value import values_of_level
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.verdict import Verdict, passes
 
@@ -58,22 +59,9 @@ def _value_of(name: str, rubric: Rubric, verdict: Verdict) -> float | None:
         # For a level that is a range of values, the judge has named one, which is nearer than the middle.
         if name == verdict.label and verdict.value is not None:
             return verdict.value
-        return _middle_of_level(name, rubric)
+        # The label of 1 and 2 means 1.5.
+        return fmean(values_of_level(name, scale, rubric.levels))
     try:
         return float(name)
     except ValueError:  # such as "no claim"
         return None
-
-
-def _middle_of_level(label: str, rubric: Rubric) -> float | None:
-    """Return the middle of the values with a label: 1.5 for the label of 1 and 2."""
-    scale = rubric.scale
-    numbers = [number for number in scale.whole_numbers if label_of(number, rubric.levels) == label]
-    if numbers:
-        return sum(numbers) / len(numbers)
-    lowest = min(scale.worst, scale.best)
-    for highest, level_label in rubric.levels.items():
-        if level_label == label:
-            return (lowest + highest) / 2
-        lowest = highest
-    return None
