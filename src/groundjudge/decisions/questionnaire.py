@@ -24,7 +24,8 @@ from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.state import RULES, inputs_by_name
 from groundjudge.errors import PromptError, first_fault
 from groundjudge.prompt.prompt import Prompt
-from groundjudge.replies.value import label_of, values_of_level, write_number
+from groundjudge.replies.distribution import values_of_level
+from groundjudge.replies.value import label_of, write_number
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.rubric.settings import prompt_error
 from groundjudge.scale import fold_label

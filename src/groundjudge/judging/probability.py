@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
-from groundjudge.replies.value import values_of_level
+from groundjudge.replies.distribution import values_of_level
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.verdict import Verdict, passes
 

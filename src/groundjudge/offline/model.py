@@ -15,10 +15,10 @@ from groundjudge.errors import ModelError
 from groundjudge.offline.alignment import as_compared, read_sources
 from groundjudge.offline.claims import Claim, read_claims
 from groundjudge.replies import PartReading, Reading
+from groundjudge.replies.distribution import values_of
 from groundjudge.replies.reply import NOT_DECIDED, Reply
 from groundjudge.replies.shares import write_shares
 from groundjudge.replies.value import label_of
-from groundjudge.replies.weighted import is_weighable
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import DIGITS
@@ -259,7 +259,7 @@ def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
 def _shares_of(rubric: Rubric, value: float, score: float) -> str:
     """Return shares of the value and of an end of the scale that average to the score; "" for no shares."""
     scale = rubric.scale
-    if rubric.weighted != "stated" or scale.choices or not is_weighable(scale):
+    if rubric.weighted != "stated" or scale.choices or not values_of(scale):
         return ""
     stated = scale.score(value)
     end = scale.worst if stated > score else scale.best

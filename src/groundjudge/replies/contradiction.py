@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 
 from groundjudge.errors import ReplyError
+from groundjudge.replies.distribution import name_of
 from groundjudge.replies.format import PartReading, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.shares import name_of
 from groundjudge.replies.value import label_of, may_be_fraction, write_value
 from groundjudge.scale import Scale, fold_label
 

@@ -82,6 +82,8 @@ class Reading:
         whole: the probability, 0..1, that the source supports everything the response claims; None if the
             reply does not say.
         span: where the value is in the reply; None if that is unknown.
+        distribution: the probability of each value, if the score is weighted; the keys are as in a part,
+            or the labels of levels.
     """
 
     value: float | None
@@ -93,6 +95,7 @@ class Reading:
     shares: str = ""
     whole: float | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    distribution: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
 
 
 class Place(NamedTuple):

@@ -6,13 +6,11 @@ They say more than the single value that the judge chooses, and need no token pr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
-from groundjudge.replies.format import Reading
+from groundjudge.replies.distribution import values_of
 from groundjudge.replies.opening import fold
-from groundjudge.replies.value import label_of, parse_number, write_number, write_value
-from groundjudge.replies.weighted import is_weighable, mean_by_shares, scale_values, values_with_score
+from groundjudge.replies.value import label_of, parse_number, write_number
 from groundjudge.scale import DIGITS, Scale, fold_label, unwrap
 from groundjudge.text.patterns import compile_when_used
 
@@ -36,42 +34,6 @@ def has_shares(reply_format: object) -> bool:
     return bool(getattr(reply_format, "shares", ""))
 
 
-def can_be_shared(scale: Scale, levels: Mapping[float, str]) -> bool:
-    """Whether shares can be stated for a scale: it has few values, or levels."""
-    return is_weighable(scale) or len(levels) > 1
-
-
-def weigh_stated(
-    reading: Reading,
-    shares: Mapping[str, float] | None,
-    scale: Scale,
-    levels: Mapping[float, str],
-    not_applicable: Collection[float] = (),
-) -> Reading:
-    """Weight the value of a reading by the shares that it states.
-
-    Values that mean "not applicable" are left out of the mean.
-
-    Returns:
-        The reading with the mean in place of the value, or with the warning `shares_unreadable`.
-
-    Args:
-        reading: what was read.
-        shares: the share of each value, as `read_shares` returns them.
-        scale: the scale.
-        levels: its levels by the highest value of each.
-        not_applicable: the values of the scale that have no score.
-    """
-    if shares is None:
-        return replace(reading, warnings=(*reading.warnings, SHARES_UNREADABLE))
-    values = _values_to_share(scale, levels)
-    if not is_weighable(scale) and reading.value is not None:
-        # The judge has named a value within its level, which is more accurate than the middle of the range.
-        values[name_of(reading, scale, levels)] = reading.value
-    mean = mean_by_shares(reading.value, shares, values_with_score(values, not_applicable))
-    return replace(reading, value=mean)
-
-
 def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping[str, float] | None:
     """Read a list of shares: every value of the scale, or every level, once, and nothing else.
 
@@ -83,7 +45,7 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
         else. The keys are the labels of the scale; on a scale of numbers, the numbers in digits, such as "4",
         or the labels of the levels if there are too many numbers.
     """
-    names = _values_to_share(scale, levels)
+    names = values_of(scale, levels)
     text = unwrap(fold(text).text)
     names_by_text = _names_by_text(names, levels)
     shares: dict[str, float] = {}
@@ -110,25 +72,8 @@ def read_shares(text: str, scale: Scale, levels: Mapping[float, str]) -> Mapping
 
 def write_shares(shares: Mapping[str, float], scale: Scale, levels: Mapping[float, str]) -> str:
     """Write shares as `read_shares` reads them; missing ones are 0."""
-    entries = [f"{name}: {write_number(shares.get(name, 0.0))}" for name in _values_to_share(scale, levels)]
+    entries = [f"{name}: {write_number(shares.get(name, 0.0))}" for name in values_of(scale, levels)]
     return ", ".join(entries)
-
-
-def sure_shares(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
-    """Write the shares of a judge without any doubt: the reading's value has all of them."""
-    return write_shares({name_of(reading, scale, levels): 1.0}, scale, levels)
-
-
-def _values_to_share(scale: Scale, levels: Mapping[float, str]) -> dict[str, float | None]:
-    """Return the values that have shares, by name: those of the scale, or the middle of each level."""
-    if is_weighable(scale):
-        return dict(scale_values(scale))
-    values: dict[str, float | None] = {}
-    lowest = min(scale.worst, scale.best)
-    for highest, label in sorted(levels.items()):
-        values[label] = (lowest + highest) / 2
-        lowest = highest
-    return values
 
 
 def _names_by_text(
@@ -161,10 +106,3 @@ def _find_name(text: str, names: Mapping[str, str | None]) -> str | None:
     if name is None or name != names.get(fold_label(pair["label"])):
         return None
     return name
-
-
-def name_of(reading: Reading, scale: Scale, levels: Mapping[float, str]) -> str:
-    """Return the name of a reading's value in the shares: "4", a label, or its level."""
-    if is_weighable(scale):
-        return write_value(reading)
-    return label_of(reading.value, levels) or ""

@@ -307,22 +307,6 @@ def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
     return None
 
 
-def values_of_level(label: str, scale: Scale, levels: Mapping[float, str]) -> list[float]:
-    """Return the values that the label of a level stands for; [] if no value has it.
-
-    They are the whole numbers with that label or, on a scale of all numbers, the middle of its range.
-    """
-    numbers = [float(number) for number in scale.whole_numbers if label_of(number, levels) == label]
-    if numbers:
-        return numbers
-    lowest = min(scale.worst, scale.best)
-    for highest, level_label in sorted(levels.items()):
-        if level_label == label:
-            return [(lowest + highest) / 2]
-        lowest = highest
-    return []
-
-
 def may_be_fraction(percent: float) -> bool:
     """Whether a number on a scale up to 100 may be meant as a fraction: 0.8 may mean 80."""
     return 0 < percent < 1

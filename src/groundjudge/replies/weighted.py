@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from groundjudge.replies.distribution import values_of
 from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.replies.value import write_value
 from groundjudge.scale import MARKS, SPACES, Scale, fold_label
 from groundjudge.text.patterns import compile_when_used
-
-# Endpoints return the probabilities of at most 20 tokens.
-MAX_VALUES = 20
 
 # How much of the probability must be on values of the scale; the rest might belong to any of them.
 MIN_MASS = 0.98
@@ -31,74 +29,17 @@ AROUND = b" \t\r\n\"'`*"
 GOES_ON = compile_when_used(r"[^\S\n]*\w|[.,]\d|[-+]")
 
 
-def is_weighable(scale: Scale) -> bool:
-    """Whether a token can tell the values of a scale apart: few whole numbers from 0, or labels."""
-    if scale.choices:
-        return True
-    values = scale.whole_numbers
-    return 0 < len(values) <= MAX_VALUES and values[0] >= 0
+def with_probabilities(reading: Reading, reply: Reply, scale: Scale) -> Reading:
+    """Return a reading with the distribution of its value or, if it has parts, with theirs.
 
-
-def weigh(
-    reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()
-) -> tuple[Reading, Mapping[str, float] | None]:
-    """Weight the value of a reading or, if it has parts, their values.
-
-    Values that mean "not applicable" are left out of the means.
-
-    Returns:
-        The reading with the mean in place of each value whose probabilities are known, and the warning
-        `logprobs_unusable` if any are not; and the probabilities of the reading's own value, as returned by
-        `distribution`, or None if it has parts.
+    It has the warning `logprobs_unusable` if any of them is unknown.
     """
-    values = values_with_score(scale_values(scale), not_applicable)
-    unusable = (*reading.warnings, "logprobs_unusable")
-    if not reading.parts:
-        shares = distribution(reply, reading, scale)
-        warnings = unusable if shares is None else reading.warnings
-        mean = mean_by_shares(reading.value, shares, values)
-        return replace(reading, value=mean, warnings=warnings), shares
-    parts: list[PartReading] = []
+    parts = tuple(replace(part, distribution=distribution(reply, part, scale)) for part in reading.parts)
+    own = None if parts else distribution(reply, reading, scale)
     warnings = reading.warnings
-    for part in reading.parts:
-        shares = distribution(reply, part, scale)
-        if shares is None:
-            warnings = unusable
-        mean = mean_by_shares(part.value, shares, values)
-        parts.append(replace(part, value=mean, distribution=shares))
-    return replace(reading, parts=tuple(parts), warnings=warnings), None
-
-
-def values_with_score(
-    values: Mapping[str, float | None], not_applicable: Collection[float]
-) -> Mapping[str, float]:
-    """Return the values that have a score."""
-    scored: dict[str, float] = {}
-    for name, value in values.items():
-        if value is not None and value not in not_applicable:
-            scored[name] = value
-    return scored
-
-
-def mean_by_shares(
-    value: float | None, shares: Mapping[str, float] | None, values: Mapping[str, float]
-) -> float | None:
-    """Return the mean of the values that count, weighted by their shares.
-
-    It is 4.25 for {"4": 0.6, "5": 0.2, "n/a": 0.2} with the values {"4": 4, "5": 5}.
-
-    Args:
-        value: the verdict's own value. It is returned if it is None, or if none that counts has a share.
-        shares: the share of each value, by its name: a label, or a number in digits.
-        values: the values that count, by the same names.
-    """
-    if value is None or shares is None:
-        return value
-    counted = [name for name in shares if name in values]
-    total = sum(shares[name] for name in counted)
-    if not total:
-        return value
-    return sum(values[name] * shares[name] for name in counted) / total
+    if None in ([part.distribution for part in parts] or [own]):
+        warnings = (*warnings, "logprobs_unusable")
+    return replace(reading, parts=parts, distribution=own, warnings=warnings)
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:
@@ -107,7 +48,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     Args:
         reply: a reply with its tokens.
         verdict: what was read there.
-        scale: the scale; see `is_weighable`.
+        scale: the scale; see `values_of`.
 
     Returns:
         The probability of each value, by its number in digits, {"4": 0.7, "5": 0.3}, or by its label on a
@@ -120,17 +61,18 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     token, before = _find_deciding_token(reply, verdict.span)
     if token is None:
         return None
+    folded_labels = {name: fold_label(name) for name in values_of(scale)}
     # What each candidate contains of the verdict, and then the value that this is or begins.
     texts: dict[bytes, str] = {}
     for candidate in (token.text, *dict(token.candidates)):
         texts[candidate] = _begun_text(candidate, before, scale)
     names: dict[bytes, str | None] = {}
     for candidate, text in texts.items():
-        names[candidate] = _begun_value(text, texts.values(), scale)
+        names[candidate] = _begun_value(text, texts.values(), folded_labels)
     if names[token.text] != write_value(verdict):  # the token that the model chose begins several values
         return None
     shares: dict[str, float] = {}
-    for name in scale_values(scale):
+    for name in folded_labels:
         shares[name] = sum(share for candidate, share in token.candidates if names[candidate] == name)
     mass = sum(shares.values())
     if mass >= MIN_MASS:
@@ -192,46 +134,30 @@ def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
     return line.rstrip(" ") + newline
 
 
-def _begun_value(text: str, texts: Iterable[str], scale: Scale) -> str | None:
+def _begun_value(text: str, texts: Iterable[str], folded_labels: Mapping[str, str]) -> str | None:
     """Return the one value or label that a text is or begins; None if there is none, or several.
 
     If it begins several, those that a longer text also begins do not count: "1" is not the beginning of "10"
-    if "10" is a single token.
+    if "10" is a single token. If it begins none, it may be a value and more, which is not part of it: "4</".
 
     Args:
         text: the text of a candidate, from `_begun_text`.
         texts: the texts of all candidates.
-        scale: the scale.
+        folded_labels: the values as `fold_label` writes them, by their names.
     """
-    ended: list[str] = []
-    begun: dict[str, str] = {}
-    for name in scale_values(scale):
-        folded = fold_label(name)
-        if _is_ended(text, folded):
-            ended.append(name)
-        if text and _begins(text, folded):
-            begun[name] = folded
-    names = [*begun]
-    if len(names) > 1:
+    if not text:
+        return None
+    names = [name for name, folded in folded_labels.items() if _begins(text, folded)]
+    if not names:  # "A*" is the beginning of itself, and not the end of "A"
+        for name, folded in folded_labels.items():
+            if text.startswith(folded) and not GOES_ON.match(text, len(folded)):
+                names.append(name)
+    elif len(names) > 1:
         longer = [other for other in texts if other != text and _begins(text, other)]
-        names = [name for name in names if not any(_begins(other, begun[name]) for other in longer)]
-    elif not begun:  # "A*" is the beginning of itself, and not the end of "A"
-        names = ended
+        names = [name for name in names if not any(_begins(other, folded_labels[name]) for other in longer)]
     return names[0] if len(names) == 1 else None
-
-
-def _is_ended(text: str, value: str) -> bool:
-    """Whether a text is a value and more, which does not belong to the value: "4</"."""
-    return text != value and text.startswith(value) and not GOES_ON.match(text, len(value))
 
 
 def _begins(text: str, whole: str) -> bool:
     """Whether another text begins with this one, which may end within a character: "supp" and "supported"."""
     return whole.encode(errors="surrogateescape").startswith(text.encode(errors="surrogateescape"))
-
-
-def scale_values(scale: Scale) -> Mapping[str, float | None]:
-    """Return a scale's values by how replies write them: {"1": 1, "2": 2}, or {"yes": 1.0, "no": 0.0}."""
-    if scale.choices:
-        return scale.choices
-    return {str(number): number for number in scale.whole_numbers}

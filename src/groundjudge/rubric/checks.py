@@ -8,10 +8,10 @@ from groundjudge.case.data import is_number
 from groundjudge.errors import PromptError, ReplyError
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS, Format, PartReading, Reading
+from groundjudge.replies.distribution import MAX_VALUES, values_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.shares import can_be_shared, has_shares
-from groundjudge.replies.weighted import MAX_VALUES, is_weighable
+from groundjudge.replies.shares import has_shares
 from groundjudge.rubric.options import is_count
 from groundjudge.rubric.settings import prompt_error
 from groundjudge.scale import Scale
@@ -98,9 +98,9 @@ def check_weighted(
         needs = (
             f"a place for the shares in the reply: name it (as in {example}), and ask for it in the prompt"
         )
-    elif is_stated and not can_be_shared(scale, levels):
+    elif is_stated and len(values_of(scale, levels)) < 2:  # noqa: PLR2004  there is nothing to share
         needs = f"labels, {few_numbers}, or levels; the scale is {scale}"
-    elif weighted is True and not is_weighable(scale):
+    elif weighted is True and not values_of(scale):
         needs = f"labels or {few_numbers}, which a single token can tell apart; the scale is {scale}"
     if needs:
         option = "`weighted: stated`" if is_stated else "`weighted`"

@@ -9,10 +9,9 @@ from groundjudge.case.numbered import Sentences, SourceSentence
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence import Folded, find, fold
 from groundjudge.replies import Reading
-from groundjudge.replies.distribution import confidence_of
+from groundjudge.replies.distribution import confidence_of, values_of
 from groundjudge.replies.numbered import SHARE_MISMATCH
 from groundjudge.replies.shares import SHARES_UNREADABLE
-from groundjudge.replies.weighted import scale_values
 from groundjudge.scale import Scale
 from groundjudge.text.sentences import Span
 from groundjudge.verdict import Evidence, Part, Verdict
@@ -60,7 +59,7 @@ def make_parts(
             warnings.append("evidence_unchecked")
         confidence: float | None = None
         if weighed_part.distribution:
-            confidence = confidence_of(weighed_part.distribution.values(), len(scale_values(scale)))
+            confidence = confidence_of(weighed_part.distribution.values(), len(values_of(scale)))
         parts.append(
             Part(
                 name=part.name,

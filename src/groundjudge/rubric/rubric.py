@@ -23,13 +23,13 @@ from groundjudge.prompt.input import Input
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Expectation, Format, Reading
 from groundjudge.replies.contradiction import check_answers, check_places, find_levels
-from groundjudge.replies.distribution import confidence_of
+from groundjudge.replies.distribution import MAX_VALUES, confidence_of, name_of, values_of, weigh
 from groundjudge.replies.found import Found
 from groundjudge.replies.reading import READING_VERSION
 from groundjudge.replies.reply import NOT_DECIDED, Reply
-from groundjudge.replies.shares import read_shares, sure_shares, weigh_stated
+from groundjudge.replies.shares import SHARES_UNREADABLE, read_shares, write_shares
 from groundjudge.replies.value import label_of
-from groundjudge.replies.weighted import MAX_VALUES, is_weighable, scale_values, weigh
+from groundjudge.replies.weighted import with_probabilities
 from groundjudge.rubric.checks import (
     check_choices,
     check_format,
@@ -461,7 +461,8 @@ class Rubric:
     def write(self, reading: Reading) -> str:
         """Write a reply that `read` reads as this reading. Without shares, its value gets all of them."""
         if self.weighted == "stated" and not reading.shares:
-            reading = replace(reading, shares=sure_shares(reading, self.scale, self.levels))
+            sure = {name_of(reading, self.scale, self.levels): 1.0}
+            reading = replace(reading, shares=write_shares(sure, self.scale, self.levels))
         return self.format.write_reply(reading)
 
     def read(self, reply: str | Reply, case: CaseLike | None = None) -> Verdict:
@@ -498,14 +499,15 @@ class Rubric:
         reading = self.format.read_reply(reply, self.scale, expectation)
         shares = read_shares(reading.shares, self.scale, self.levels) if reading.shares else None
         check_places(reading, reply, self.scale, self.levels, shares)
-        # If the score is weighted, means replace the values that were read.
-        weighed = reading
-        distribution: Mapping[str, float] | None = None
         if self.weighted == "stated":
-            weighed = weigh_stated(reading, shares, self.scale, self.levels, self.not_applicable)
-            distribution = shares
+            reading = replace(reading, distribution=shares)
+            if shares is None:
+                reading = replace(reading, warnings=(*reading.warnings, SHARES_UNREADABLE))
         elif self.weighted:
-            weighed, distribution = weigh(reply, reading, self.scale, self.not_applicable)
+            reading = with_probabilities(reading, reply, self.scale)
+        weighed = reading
+        if self.weighted:  # means replace the values that were read, where their distributions are known
+            weighed = weigh(reading, self.scale, self.levels, self.not_applicable)
         parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
         reason = reason_of(weighed, parts, reply.limits)
         # On a scale of labels, the reply has a label; on a scale of numbers, the value may have a level.
@@ -527,11 +529,9 @@ class Rubric:
             scores = self.format.scores(weighed, self.scale)
         expected: float | None = None
         confidences = [part.confidence for part in parts if part.confidence is not None]
-        if distribution:
-            n_values = len(self.levels)
-            if is_weighable(self.scale):
-                n_values = len(scale_values(self.scale))
-            confidences = [confidence_of(distribution.values(), n_values)]
+        if reading.distribution:
+            n_values = len(values_of(self.scale, self.levels))
+            confidences = [confidence_of(reading.distribution.values(), n_values)]
             if score is not None:
                 expected = weighed.value
         return self.make_verdict(
@@ -546,7 +546,7 @@ class Rubric:
             reason=reason,
             warnings=tuple(dict.fromkeys(warnings)),  # several parts may have the same warning
             expected=expected,
-            distribution=distribution,
+            distribution=reading.distribution,
             confidence=0.0 if NOT_DECIDED in reply.warnings else min(confidences, default=None),
         )
 
