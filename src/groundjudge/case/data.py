@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeGuard, cast
@@ -101,6 +102,21 @@ def fields_of(value: object) -> Mapping[str, Any] | None:
     if is_mapping(value):
         return value
     return declared_fields(value)
+
+
+def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, in which no key may occur twice: one of the values would be lost.
+
+    Raises:
+        ValueError: a key occurs twice.
+    """
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        ((key, _),) = counts.most_common(1)
+        message = f"the key {key!r} occurs more than once"
+        raise ValueError(message)
+    return mapping
 
 
 def as_json(value: object) -> str:

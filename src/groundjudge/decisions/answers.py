@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import orjson
 
-from groundjudge.case.data import is_list, is_mapping
+from groundjudge.case.data import is_list, is_mapping, unique_keys
 from groundjudge.decisions.block import MAX_OPTIONS
 from groundjudge.decisions.question import Option, Question
 from groundjudge.errors import ReplyError
@@ -139,13 +139,8 @@ def _read_json(reply: str) -> Any:  # noqa: ANN401  any JSON
     # A key that occurs twice is read once, and its colon is missing when everything is written again. Only an
     # escaped colon, which is written plainly, could make up for it.
     if "\\" in reply or reply.count(":") != written.count(b":"):
-        json.loads(reply, object_pairs_hook=_check_keys)
+        json.loads(reply, object_pairs_hook=unique_keys)
     return content
-
-
-def _check_keys(pairs: list[tuple[str, Any]]) -> None:
-    if len(dict(pairs)) < len(pairs):
-        _refuse("a key occurs twice")
 
 
 def _answers_by_id(content: object) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ import io
 import json
 import sys
 import zlib
-from collections import Counter
 from collections.abc import AsyncIterator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.cells import opened
-from groundjudge.case.data import as_plain, is_absent, is_list, is_mapping
+from groundjudge.case.data import as_plain, is_absent, is_list, is_mapping, unique_keys
 from groundjudge.case.fields import ALIASES, RESERVED, SIDES, Fields, find_keys
 from groundjudge.case.paths import FieldPaths, until_found, value_at
 from groundjudge.case.shapes import is_blank, try_read_field
@@ -426,7 +425,7 @@ def _parse_array(text: str, name: str, path: str | None) -> Sequence[Any]:
     remedy = "write an array of objects, or use --format jsonl if each line is an object"
     try:
         _check_utf8(text)
-        data: Any = json.loads(text, object_pairs_hook=_object_of_unique_keys)
+        data: Any = json.loads(text, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
         raise CaseError("unreadable_file", f"{name}: it is not JSON: {error}: {remedy}", name) from error
     arrays: dict[str, Sequence[Any]] = {}
@@ -469,17 +468,6 @@ def _has_response(row: object) -> bool:
     return is_mapping(row) and ("outputs" in row or bool(find_keys(row, "response")))
 
 
-def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object, in which no key may occur twice: one of the values would be lost."""
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        ((key, _),) = counts.most_common(1)
-        message = f"the key {key!r} occurs more than once"
-        raise ValueError(message)
-    return mapping
-
-
 def _lines(text: TextIO) -> Iterator[str]:
     """Yield the lines of a text. A line too long for a row is cut right after the limit."""
     while line := text.readline(MAX_ROW + 1):
@@ -500,7 +488,7 @@ def parse_row(line: str, line_name: str) -> FileRow:
         return _unreadable(line_name, TOO_LARGE)
     try:
         _check_utf8(line)
-        row = json.loads(line.rstrip(), object_pairs_hook=_object_of_unique_keys)
+        row = json.loads(line.rstrip(), object_pairs_hook=unique_keys)
     except UnicodeDecodeError as error:
         return _unreadable(line_name, f"not UTF-8 ({error.reason} at byte {error.start + 1})")
     except json.JSONDecodeError as error:
