@@ -7,29 +7,20 @@ from dataclasses import dataclass
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading
-from groundjudge.replies.numbered_lines import ALL, MARKS, NONE, find_lines, read_sources, split_line
-from groundjudge.replies.reading import Marks, PlacedFormat
+from groundjudge.replies.numbered_lines import ALL, NONE, NumberedLines, read_sources, split_line
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader
 from groundjudge.scale import Scale
-
-N_FIELDS = 2  # number and sources
 
 UNREADABLE = ("ambiguous", "no_verdict", "unrated_sentences")
 """The codes of replies in another form. What they mean for a verdict does not fit a search."""
 
 
 @dataclass(frozen=True)
-class Found(PlacedFormat):
+class Found(NumberedLines):
     """Reads a line for each sentence of the response, with the numbers of the source that it names."""
 
-    parts_are_sentences = True
-    numbers_sentences = True
-
-    @property
-    def marks(self) -> Marks:
-        """The beginning of a line."""
-        return MARKS
+    n_fields = 2  # number and sources
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply.
@@ -44,10 +35,6 @@ class Found(PlacedFormat):
                 raise ReplyError("unreadable_search", error.reply) from error
             raise
 
-    def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the lines of a reply, see `find_lines`."""
-        return find_lines(reader, N_FIELDS)
-
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
         """Read the lines: those of all sentences in order.
 
@@ -58,9 +45,9 @@ class Found(PlacedFormat):
         sentences = reader.expectation.sentences
         parts: list[PartReading] = []
         for line in places:
-            fields = split_line(reader.text, line, line.content[1])  # without the number
+            fields = split_line(reader.text, line)
             sources = read_sources(fields[0], sentences)
-            if line.label == ALL or sources is None or len(fields) != N_FIELDS - 1:
+            if line.label == ALL or sources is None or len(fields) > 1:
                 raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
             parts.append(PartReading(line.label, None, number=int(line.label), sources=sources))
         n_sentences = len(parts) if sentences is None else len(sentences.response)

@@ -18,21 +18,21 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from groundjudge.case.data import unique_keys
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading
 from groundjudge.replies.json_object import object_schema
 from groundjudge.replies.labelled import one_line
 from groundjudge.replies.numbered_lines import (
     ALL,
-    MARKS,
+    MARK,
     NO_SOURCE,
     NONE,
-    find_lines,
+    NumberedLines,
     read_sources,
     split_line,
 )
 from groundjudge.replies.opening import open_reply
-from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.shares import SHARES_UNREADABLE
 from groundjudge.replies.value import (
@@ -53,7 +53,6 @@ SURE_BACKED, SURE_UNBACKED = 0.9, 0.2
 """Scores of sentences that contradict the last line: SURE_BACKED or more for all, while it is below one half;
 or SURE_UNBACKED or less for any, while it is above."""
 
-N_FIELDS = 4  # number, sources, note and score
 SHARE = compile_when_used(r"(?P<share>[0-9]+(?:[.,][0-9]+)?)\s*(?:%|/\s*100)?")
 # A JSON object at the end, in a fence or not. What is ahead, such as thoughts, stays ahead of the lines.
 JSON_AT_END = compile_when_used(
@@ -82,22 +81,16 @@ class NumberedVerdict(BaseModel):
 
 
 @dataclass(frozen=True)
-class Numbered(PlacedFormat):
+class Numbered(NumberedLines):
     """Reads each sentence's score and evidence by number, and the probability that all is supported."""
 
-    parts_are_sentences = True
-    numbers_sentences = True
+    n_fields = 4  # number, sources, note and score
     score_names = ("mean", "weakest")
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The name of the last line."""
         return (ALL,)
-
-    @property
-    def marks(self) -> Marks:
-        """The beginning of a line."""
-        return MARKS
 
     def read_reply(self, reply: Reply, scale: Scale, expectation: Expectation = NO_EXPECTATION) -> Reading:
         """Read a reply, in lines or as JSON. If it was cut off, its finished lines can be kept.
@@ -123,10 +116,6 @@ class Numbered(PlacedFormat):
             error.kept, error.numbers = fault.kept, fault.numbers
         return error
 
-    def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the lines of a reply, see `find_lines`; the last field of each is the place of a value."""
-        return find_lines(reader, N_FIELDS)
-
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
         """Read the lines: those of all sentences in order, followed by the last one.
 
@@ -138,20 +127,19 @@ class Numbered(PlacedFormat):
                 that cannot be read.
         """
         sentences = reader.expectation.sentences
-        parts, texts = _read_lines(places, reader)
+        parts = {int(line.label): _read_part(line, reader) for line in places if line.label != ALL}
         if reader.expectation.earlier:
-            earlier = replace(reader, reply=open_reply(Reply(reader.expectation.earlier), MARKS.pattern))
-            earlier_parts, earlier_texts = _read_lines(self.find_places(earlier), earlier)
-            for number, part in earlier_parts.items():
-                parts[number] = replace(part, span=None)  # it is not in this reply
-            texts.update(earlier_texts)
+            earlier = replace(reader, reply=open_reply(Reply(reader.expectation.earlier), MARK))
+            for line in self.find_places(earlier):
+                part = _read_part(line, earlier)
+                parts[int(line.label)] = replace(part, span=None)  # it is not in this reply
+        in_order = tuple(parts[number] for number in sorted(parts))
         n_sentences = max(parts) if sentences is None else len(sentences.response)
         missing = tuple(number for number in range(1, n_sentences + 1) if number not in parts)
         if missing:
-            kept = "\n".join(texts[number] for number in sorted(texts))
+            kept = self.write_reply(Reading(None, parts=in_order))
             fault = f"there is no line for sentence {', '.join(map(str, missing))}"
             raise ReplyError("unrated_sentences", reader.reply.raw, fault, numbers=missing, kept=kept)
-        in_order = tuple(parts[number] for number in sorted(parts))
         whole = _read_whole(places[-1], reader)
         reading = Reading(None, parts=in_order, whole=whole)
         claims = _scores_of_claims(reading, reader.scale)
@@ -162,10 +150,13 @@ class Numbered(PlacedFormat):
         return reading
 
     def write_reply(self, reading: Reading) -> str:
-        """Write a line for each part, and the last one if the probability for the whole is known."""
+        """Write a line for each part, and the last one if the probability for the whole is known.
+
+        A part without a number has that of its place.
+        """
         lines: list[str] = []
         for number, part in enumerate(reading.parts, 1):
-            lines.append(_write_line(number, part.sources, part.reason, write_score(part)))
+            lines.append(_write_line(part.number or number, part.sources, part.reason, write_score(part)))
         if reading.whole is not None:
             lines.append(f"{ALL} | {write_number(round(100 * reading.whole, DIGITS))}")
         return "\n".join(lines)
@@ -225,7 +216,7 @@ def _as_lines(reply: Reply) -> Reply:
     if match is None:
         return reply
     try:
-        verdict = NumberedVerdict.model_validate(json.loads(match["json"], object_pairs_hook=_unique_keys))
+        verdict = NumberedVerdict.model_validate(json.loads(match["json"], object_pairs_hook=unique_keys))
     except ValueError:
         return reply  # no line will be found in it
     lines: list[str] = [match["ahead"]]
@@ -242,35 +233,6 @@ def _write_line(number: int, sources: Sequence[int], note: str, score: object) -
     return f"{number} | {numbers} | {one_line(note) or NONE} | {score}"
 
 
-def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these pairs.
-
-    Raises:
-        ValueError: a key occurs twice.
-    """
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        message = "a key occurs twice"
-        raise ValueError(message)
-    return mapping
-
-
-def _read_lines(lines: Sequence[Place], reader: Reader) -> tuple[dict[int, PartReading], dict[int, str]]:
-    """Read the lines of sentences: return what each says, and its text, by number.
-
-    Raises:
-        ReplyError: as for `_read_part`.
-    """
-    parts: dict[int, PartReading] = {}
-    texts: dict[int, str] = {}
-    for line in lines:
-        if line.label != ALL:
-            number = int(line.label)
-            parts[number] = _read_part(line, reader)
-            texts[number] = reader.text[slice(*line.span)]
-    return parts, texts
-
-
 def _read_part(line: Place, reader: Reader) -> PartReading:
     """Read the line of a sentence.
 
@@ -285,17 +247,17 @@ def _read_part(line: Place, reader: Reader) -> PartReading:
         if number > len(sentences.response):
             raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
         name = sentences.response[number - 1].text
-    last_bar = line.content[0] - 1
-    fields = split_line(reader.text, line, last_bar)
-    if len(fields) < N_FIELDS - 2:  # without the number and the score
+    fields = split_line(reader.text, line)
+    if len(fields) < Numbered.n_fields - 1:  # without the number
         raise reader.make_error("missing_score", reader.text[slice(*line.span)])
     sources = read_sources(fields[0], sentences)
     if sources is None:
         raise reader.make_error("ambiguous", reader.text[slice(*line.span)])
-    note = "|".join(fields[1:])
+    note = "|".join(fields[1:-1])
     reason = ""
     if not NO_SOURCE.fullmatch(note.strip()):
-        reason = reader.reply.slice(last_bar - len(note), last_bar)
+        note_end = line.content[0] - 1
+        reason = reader.reply.slice(note_end - len(note), note_end)
     reading = reader.read_score(line, name)
     return PartReading(
         name, reading.value, reason, label=reading.label, span=reading.span, number=number, sources=sources
@@ -310,7 +272,7 @@ def _read_whole(line: Place, reader: Reader) -> float | None:
     """
     if line.label != ALL:
         return None
-    fields = map(unwrap, split_line(reader.text, line, line.content[1]))
+    fields = map(unwrap, split_line(reader.text, line))
     # In a table this line also has empty fields, in the columns of the others.
     texts = [field for field in fields if not NO_SOURCE.fullmatch(field)]
     match = SHARE.fullmatch(texts[0]) if len(texts) == 1 else None

@@ -7,12 +7,14 @@ sentences: "3, 7-9".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
+from typing import ClassVar
 
 from groundjudge.case.numbered import Sentences
 from groundjudge.replies.format import Place, Span
-from groundjudge.replies.reading import Marks
+from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader
 from groundjudge.scale import unwrap
 from groundjudge.text.patterns import compile_when_used
@@ -26,102 +28,96 @@ NONE = "-"
 MAX_RANGE = 1000
 """How many of the source's sentences one range may name, if their number is unknown."""
 
-# The first field of a line, as models write it: "3", "**3.**" (emphasis is folded), "- [3]".
-BEGINNING = r"[^\S\n]*(?:[-*•][^\S\n]+)?[(\[]?(?:[1-9][0-9]{0,5}|ALL)[.)\]]?[^\S\n]*"
-MARKS = Marks(compile_when_used(rf"^[^\S\n]*\|?{BEGINNING}\|", re.MULTILINE | re.IGNORECASE), "lines")
-NUMBER = compile_when_used(r"(?:[-*•]\s+)?[(\[]?(?P<name>[1-9][0-9]{0,5}|ALL)[.)\]]?", re.IGNORECASE)
+# The first field of a line, as models write it: "3", "**3.**" (emphasis is folded), "- [3]", "| 3".
+MARK = compile_when_used(
+    r"^[^\S\n]*(?P<row>\|)?[^\S\n]*(?:[-*•][^\S\n]+)?[(\[]?(?P<name>[1-9][0-9]{0,5}|ALL)[.)\]]?[^\S\n]*\|",
+    re.MULTILINE | re.IGNORECASE,
+)
 SOURCES = compile_when_used(r"(?P<first>[1-9][0-9]{0,5})(?:\s*[-‐-―−]\s*(?P<last>[1-9][0-9]{0,5}))?")
 NO_SOURCE = compile_when_used(r"[-‐-―−]*")
 DASHES = compile_when_used(r"[\s|:-]*-[\s|:-]*")
+LINE_END = compile_when_used(r"\n")
 FENCE = compile_when_used(r"\s*(?:```|~~~)[^`\n]*")
 
 
-def find_lines(reader: Reader, n_fields: int) -> list[Place]:
-    """Find the lines of a reply: each number once, in rising order, with "ALL" at the end.
+@dataclass(frozen=True)
+class NumberedLines(PlacedFormat):
+    """A format whose replies are such lines.
 
-    The last field of each is the place of a value. Prose without a bar, or the head of a table with as many
-    columns as a line has fields, may precede them; a fence may surround them.
-
-    Raises:
-        ReplyError: `ambiguous` for any other line, and for a number that is repeated with something else;
-            `no_verdict` if there is no line.
+    Attributes:
+        n_fields: how many fields a line has, with its number.
     """
-    spans = list(_spans_of_lines(reader))
-    start = _find_first(reader, spans)
-    _check_columns(reader, spans[:start], n_fields)
-    has_fence = any(FENCE.fullmatch(reader.text[slice(*span)]) for span in spans[:start])
-    if has_fence and FENCE.fullmatch(reader.text[slice(*spans[-1])]):
-        spans.pop()
-    lines: list[Place] = []
-    texts: dict[str, str] = {}
-    reached = 0.0
-    for span in spans[start:]:
-        text = reader.text[slice(*span)].strip()
-        line = _find_line(reader.text, span)
-        if line is not None and texts.get(line.label) == text:
-            continue
-        if line is None or _rank(line) <= reached:
-            raise reader.make_error("ambiguous", text)
-        reached = _rank(line)
-        texts[line.label] = text
-        lines.append(line)
-    if lines[0].label == ALL:
-        raise reader.make_error("no_verdict")
-    return lines
+
+    parts_are_sentences = True
+    numbers_sentences = True
+    n_fields: ClassVar[int]
+
+    @property
+    def marks(self) -> Marks:
+        """The beginning of a line."""
+        return Marks(MARK, "lines")
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the lines of a reply: each number once, in rising order, with "ALL" at the end.
+
+        The last field of each is the place of a value. Prose without a bar, or the head of a table with as
+        many columns as a line has fields, may precede them; a fence may surround them.
+
+        Raises:
+            ReplyError: `ambiguous` for any other line, and for a number that is repeated with something else;
+                `no_verdict` if there is no line.
+        """
+        spans = _spans_of_lines(reader)
+        texts = [reader.text[slice(*span)] for span in spans]
+        lines = [_find_line(reader.text, span) for span in spans]
+        start = 0
+        while start < len(lines) and lines[start] is None:
+            start += 1
+        ahead = texts[:start]
+        _check_ahead(reader, ahead, self.n_fields)
+        if any(map(FENCE.fullmatch, ahead)) and FENCE.fullmatch(texts[-1]):
+            lines.pop()
+        places: list[Place] = []
+        texts_by_label: dict[str, str] = {}
+        for text, line in zip(texts[start:], lines[start:], strict=False):
+            if line is not None and texts_by_label.get(line.label) == text.strip():
+                continue
+            if line is None or (places and _rank(line) <= _rank(places[-1])):
+                raise reader.make_error("ambiguous", text)
+            texts_by_label[line.label] = text.strip()
+            places.append(line)
+        if not places or places[0].label == ALL:
+            raise reader.make_error("no_verdict")
+        return places
 
 
-def _spans_of_lines(reader: Reader) -> Iterator[Span]:
-    """Yield the spans of the lines of a reply that are not blank.
+def _spans_of_lines(reader: Reader) -> list[Span]:
+    """Return the spans of the lines of a reply that are not blank.
 
     Folding turns every carriage return into a line end, but in a note it isn't one.
     """
     text, raw, origins = reader.text, reader.reply.raw, reader.reply.origins
-    start = end = 0
-    while end < len(text):
-        end = text.find("\n", end)
-        if end < 0:
-            end = len(text)
-        elif raw[origins[end]] != "\n":
-            end += 1
-            continue
-        if not text[start:end].isspace() and start < end:
-            yield start, end
-        end += 1
-        start = end
+    ends = [end.start() for end in LINE_END.finditer(text) if raw[origins[end.start()]] == "\n"]
+    starts = [0, *(end + 1 for end in ends)]
+    spans = zip(starts, [*ends, len(text)], strict=True)
+    return [span for span in spans if text[slice(*span)].strip()]
 
 
-def _find_first(reader: Reader, spans: Sequence[Span]) -> int:
-    """Return the index of the first line of a verdict.
+def _check_ahead(reader: Reader, texts: Sequence[str], n_fields: int) -> None:
+    """Check that nothing ahead of the lines may be one, and that the head of a table names their columns.
 
     Raises:
-        ReplyError: `no_verdict` if there is none; `ambiguous` if an earlier line might be one: it has a bar
-            and a digit, and is not the head of a table, which a row of dashes follows.
+        ReplyError: `ambiguous`: something else has a bar and a digit, or a head has more or fewer columns, or
+            the score is not the last one.
     """
-    for index, span in enumerate(spans):
-        if _find_line(reader.text, span) is not None:
-            return index
-        text = reader.text[slice(*span)]
-        if "|" not in text or not any(map(str.isdigit, text)):
-            continue
-        next_span = spans[index + 1] if index + 1 < len(spans) else span
-        if not DASHES.fullmatch(reader.text[slice(*next_span)]):
-            raise reader.make_error("ambiguous", text)
-    raise reader.make_error("no_verdict")
-
-
-def _check_columns(reader: Reader, spans: Sequence[Span], n_fields: int) -> None:
-    """Check that a head ahead of the lines names their columns, and the score, if there is one, last.
-
-    Raises:
-        ReplyError: `ambiguous`: there are more or fewer, or the score is not the last one.
-    """
-    texts = [reader.text[slice(*span)].strip() for span in spans]
     for text, next_text in zip_longest(texts, texts[1:], fillvalue=""):
-        columns = text.casefold().removeprefix("|").removesuffix("|").split("|")
-        names_score = any("score" in column for column in columns)
-        if len(columns) == 1 or not (names_score or DASHES.fullmatch(next_text)):
-            continue  # prose, or the token of a template
-        if len(columns) != n_fields or "score" in "".join(columns[:-1]):
+        columns = text.strip().casefold().removeprefix("|").removesuffix("|").split("|")
+        is_head = DASHES.fullmatch(next_text) is not None
+        is_odd = "|" in text and any(map(str.isdigit, text)) and not is_head
+        # Anything else with one column is prose, or the token of a template.
+        if len(columns) > 1 and (is_head or any("score" in column for column in columns)):
+            is_odd = is_odd or len(columns) != n_fields or "score" in "".join(columns[:-1])
+        if is_odd:
             raise reader.make_error("ambiguous", text)
 
 
@@ -135,24 +131,19 @@ def _find_line(text: str, span: Span) -> Place | None:
 
     The bars around a table row do not separate fields.
     """
-    line = text[slice(*span)]
-    start = span[0] + len(line) - len(line.lstrip())
-    end = span[0] + len(line.rstrip())
-    if text.startswith("|", start):
-        start += 1
-        if text.endswith("|", start, end):
-            end -= 1
-    first_bar = text.find("|", start, end)
-    number = NUMBER.fullmatch(text[start:first_bar].strip())
-    if first_bar < 0 or number is None:
+    first = MARK.match(text, *span)
+    end = span[0] + len(text[slice(*span)].rstrip())
+    if first is not None and first["row"] and text.endswith("|", 0, end):
+        end -= 1
+    if first is None or first.end() > end:
         return None
-    last_bar = text.rfind("|", start, end)
-    return Place("value", (last_bar + 1, end), span, number["name"].upper())
+    last_bar = text.rfind("|", first.start(), end)
+    return Place("value", (last_bar + 1, end), span, first["name"].upper())
 
 
-def split_line(text: str, line: Place, end: int) -> list[str]:
-    """Split a line at its bars, up to an index, without its first field."""
-    return text[line.span[0] : end].lstrip().removeprefix("|").split("|")[1:]
+def split_line(text: str, line: Place) -> list[str]:
+    """Split a line at its bars, without its first field."""
+    return text[line.span[0] : line.content[1]].lstrip().removeprefix("|").split("|")[1:]
 
 
 def read_sources(text: str, sentences: Sentences | None) -> tuple[int, ...] | None:
