@@ -33,27 +33,22 @@ AskPackage: TypeAlias = Callable[[Any, Any, Inquiry], Awaitable[Reply]]
 """Takes a model, its package and an inquiry; returns what the model answers."""
 
 
-def _make_questions(
-    inquiry: Inquiry,
-    choice: Callable[..., Any],
-    score: Callable[..., Any],
-    choice_options: str = "criteria",
-    score_levels: str = "criteria",
-) -> dict[str, Any]:
-    """Make the questions of a library, with its classes and their arguments for the options."""
+Maker: TypeAlias = tuple[Callable[..., Any], str]
+"""A library's class for questions of one type, and its argument for their options."""
+
+
+def _make_questions(inquiry: Inquiry, choice: Maker, score: Maker) -> dict[str, Any]:
+    """Make the questions of a library."""
     questions: dict[str, Any] = {}
     for question_id, question in system_one_questions(inquiry.questions).items():
-        make, name = score, score_levels
-        if question["type"] == "choice":
-            make, name = choice, choice_options
-        questions[question_id] = make(
-            **{"instructions": question["instructions"], name: question["criteria"]}
-        )
+        make, options_name = choice if question["type"] == "choice" else score
+        arguments = {"instructions": question["instructions"], options_name: question["criteria"]}
+        questions[question_id] = make(**arguments)
     return questions
 
 
 async def _ask_langchain(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
-    questions = _make_questions(inquiry, package.Choice, package.Score)
+    questions = _make_questions(inquiry, (package.Choice, "criteria"), (package.Score, "criteria"))
     return await _invoke(model, {"state": inquiry.state, "questions": questions})
 
 
@@ -64,7 +59,7 @@ async def _ask_openai_decisions(model: Any, package: Any, inquiry: Inquiry) -> R
             named_levels.append(package.Level(label=str(index), description=description))
         return package.Score(instructions=instructions, levels=named_levels)
 
-    questions = _make_questions(inquiry, package.Choice, score, "choices", "levels")
+    questions = _make_questions(inquiry, (package.Choice, "choices"), (score, "levels"))
     return await _invoke(model, {"input": inquiry.state, "questions": questions})
 
 
@@ -73,7 +68,8 @@ async def _invoke(model: Any, argument: object) -> Reply:  # noqa: ANN401  a run
 
 
 async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
-    questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion, "options", "levels")
+    choice, score = (package.ChoiceQuestion, "options"), (package.ScoreQuestion, "levels")
+    questions = _make_questions(inquiry, choice, score)
     try:
         answers, cost = await call_library(model.a_decide, model.decide, inquiry.state, questions)
     except Exception as error:
@@ -89,7 +85,8 @@ async def _ask_deepeval(model: Any, package: Any, inquiry: Inquiry) -> Reply:  #
 
 
 async def _ask_pydantic_ai(model: Any, package: Any, inquiry: Inquiry) -> Reply:  # noqa: ANN401
-    questions = _make_questions(inquiry, package.ChoiceQuestion, package.ScoreQuestion)
+    choice, score = (package.ChoiceQuestion, "criteria"), (package.ScoreQuestion, "criteria")
+    questions = _make_questions(inquiry, choice, score)
     response = await model.decide(package.DecisionRequest(state=inquiry.state, questions=questions), {})
     return _decision_reply(response)
 
