@@ -28,6 +28,7 @@ from groundjudge.models.loop_thread import call_function, shared_loop
 from groundjudge.models.redaction import RedactedError
 from groundjudge.prompt.fences import without_control_tokens
 from groundjudge.rubric.options import Shape, check_options, is_count, is_deadline, one_of, pop_options
+from groundjudge.text.printable import one_line
 from groundjudge.verdict import Part, Usage, Verdict, passes, round_score, sum_costs
 
 log = logging.getLogger("groundjudge")
@@ -672,24 +673,19 @@ def note_on(verdict: Verdict, judge: AnyJudge, unmet: Mapping[str, float | None]
             quotes = " ... ".join(dict.fromkeys(evidence.quote for evidence in part.evidence))
             if quotes:
                 explanation = f"The nearest that the sources say: {quotes}"
-        faults.append(f"- {_one_line(part.name)}\n  {_one_line(explanation)}")
+        faults.append(f"- {one_line(part.name)}\n  {one_line(explanation)}")
     if not faults:
-        faults.append(_one_line(verdict.reason or verdict.explanation))
+        faults.append(one_line(verdict.reason or verdict.explanation))
     return without_control_tokens("\n".join([NOTE, "", *faults]))
 
 
 def _citation_faults(verdict: Verdict) -> list[str]:
     """Say what is wrong with the citations of a draft, and which sentences need one."""
-    names = {part.number: _one_line(part.name) for part in verdict.parts}
+    names = {part.number: one_line(part.name) for part in verdict.parts}
     faults: list[str] = []
     for citation in verdict.citations:
         if citation.note:
-            faults.append(f"{names[citation.sentence]}\n  {_one_line(citation.note)}.")
+            faults.append(f"{names[citation.sentence]}\n  {one_line(citation.note)}.")
     for part in uncited_parts(verdict.citations, verdict.parts):
-        faults.append(f"{_one_line(part.name)}\n  Cite the source that says this.")
+        faults.append(f"{one_line(part.name)}\n  Cite the source that says this.")
     return faults
-
-
-def _one_line(text: str) -> str:
-    """Return a text on one line, with single spaces between its words."""
-    return " ".join(text.split())

@@ -22,6 +22,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.rubric.load import load_rubric, names
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.scale import DIGITS
+from groundjudge.text.printable import one_line
 from groundjudge.verdict import __version__, passes
 
 LIMITS = (
@@ -295,5 +296,5 @@ def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
 
 def _in_quotes(text: str) -> str:
     """Return a text on one line in quotation marks, cut if it is long."""
-    text = " ".join(text.split())
+    text = one_line(text)
     return f"“{text}”" if len(text) <= MAX_SHOWN else f"“{text[: MAX_SHOWN - 1]}…”"

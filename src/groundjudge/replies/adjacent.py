@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from math import floor
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import PartReading, Place, Reading
-from groundjudge.replies.labelled import comparable_label, find_lines, label_pattern, one_line
-from groundjudge.replies.reading import Marks, PlacedFormat, last_text
+from groundjudge.replies.labelled import LabelledLines
+from groundjudge.replies.reading import last_text
 from groundjudge.replies.value import LONGEST, Reader, parse_number, write_number
 from groundjudge.scale import Scale
 from groundjudge.text.patterns import compile_when_used
+from groundjudge.text.printable import one_line
 
 REASONING, FORMULA, SUM = "Reasoning", "Formula", "Weighted_Summed_Score"
 # How far the stated sum may be from the computed one, in points on the scale.
@@ -29,12 +28,16 @@ SHARE_TOLERANCE = 0.01
 DIGITS_OF_SUM = 9
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
-TERM = compile_when_used(rf"\s*\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)\s*", re.IGNORECASE)
-SUMS = compile_when_used(rf"\s*{_NUMBER}(?:\s*\+\s*{_NUMBER})*\s*")
+_TERM = rf"\s*\(\s*({_NUMBER})\s*[*×·xX]\s*({_NUMBER})\s*(%?)\s*\)\s*"
+TERM = compile_when_used(_TERM)
+# The products and the sum may follow "=": (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.
+WEIGHTED_SUM = compile_when_used(
+    rf"{_TERM}(?:\+{_TERM})*(?:=\s*{_NUMBER}\s*(?:\+\s*{_NUMBER}\s*)*)*\.?",
+)
 
 
 @dataclass(frozen=True)
-class Adjacent(PlacedFormat):
+class Adjacent(LabelledLines):
     """Reads one weighted sum for each name in `names`; the headline score is their harmonic mean.
 
     Attributes:
@@ -54,27 +57,13 @@ class Adjacent(PlacedFormat):
         """The labels of the sums."""
         return tuple(f"{name}_{SUM}" for name in self.names)
 
-    @property
-    def marks(self) -> Marks:
-        """The labels of the three lines of each part."""
-        return Marks(self._pattern, "lines")
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return label_pattern(self._kinds, self.names)
-
-    @cached_property
-    def _kinds(self) -> dict[str, str]:
-        """What follows each label."""
+    def kinds(self) -> Mapping[str, str]:
+        """Return what follows each label."""
         kinds: dict[str, str] = {}
         for name in self.names:
             kinds[f"{name}_{REASONING}"] = "reason"
             kinds[f"{name}_{FORMULA}"] = kinds[f"{name}_{SUM}"] = "value"
         return kinds
-
-    def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the labelled lines."""
-        return find_lines(reader, self._pattern, self._kinds)
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
         """Read the parts.
@@ -87,14 +76,11 @@ class Adjacent(PlacedFormat):
         """
         if not any(place.label for place in places):
             raise reader.make_error("no_verdict")
-        parts: list[PartReading] = []
-        warnings: list[str] = []
-        for name in self.names:
-            part, warning = _read_part(name, places, reader)
-            parts.append(part)
-            if warning and warning not in warnings:
-                warnings.append(warning)
-        return Reading(None, parts=tuple(parts), warnings=tuple(warnings))
+        parts_and_warnings = [_read_part(name, places, reader) for name in self.names]
+        parts = tuple(part for part, _ in parts_and_warnings)
+        # Several parts may have the same warning.
+        warnings = dict.fromkeys(warning for _, warning in parts_and_warnings if warning)
+        return Reading(None, parts=parts, warnings=tuple(warnings))
 
     def write_reply(self, reading: Reading) -> str:
         """Write three lines for each part: the reasoning, the formula and its sum."""
@@ -111,15 +97,12 @@ def _read_part(name: str, places: Sequence[Place], reader: Reader) -> tuple[Part
 
     The formula decides. The stated sum is only compared with it, unless there is no formula.
     """
-    lines: dict[str, list[Place]] = {}
-    for place in places:
-        lines.setdefault(place.label, []).append(place)
-    reasons = lines.get(comparable_label(f"{name}_{REASONING}"), [])
-    sums = lines.get(comparable_label(f"{name}_{SUM}"), [])
-    formulas: list[Place] = []
-    for formula in lines.get(comparable_label(f"{name}_{FORMULA}"), []):
-        if reader.text_of(formula).strip():  # a blank formula is none
-            formulas.append(formula)
+
+    def lines_with(label: str) -> list[Place]:
+        return [place for place in places if place.label == f"{name}_{label}"]
+
+    reasons, sums = lines_with(REASONING), lines_with(SUM)
+    formulas = [line for line in lines_with(FORMULA) if reader.text_of(line).strip()]  # a blank one is none
     if not formulas and not sums:
         raise reader.make_error("missing_score", part_name=name)
     # A judge that gives a sum alone may quote a document that gives a formula, and then this label again: it
@@ -159,27 +142,19 @@ def _compute_sum(formula: Place, reader: Reader, name: str) -> float:
     misfit = ReplyError("not_adjacent", reader.reply.raw, quotes=(place,))
     if reader.has_below(formula):
         raise reader.make_error("ambiguous", place, name)
-    if len(place) > LONGEST:
-        raise misfit
-    # The products and the sum may follow "=": (3 * 0.7) + (4 * 0.3) = 2.1 + 1.2 = 3.3.
-    terms, *sums = place.removesuffix(".").split("=")
-    if not all(map(SUMS.fullmatch, sums)):
+    if len(place) > LONGEST or not WEIGHTED_SUM.fullmatch(place):
         raise misfit
     scores: list[float] = []
     shares: list[float] = []
-    for term in terms.split("+"):
-        match = TERM.fullmatch(term)
-        if match is None:
-            raise misfit
-        scores.append(parse_number(match[1]))
-        share = parse_number(match[2])
-        shares.append(share / 100 if match[3] else share)
+    for score, share, percent in TERM.findall(place):
+        scores.append(parse_number(score))
+        shares.append(parse_number(share) / (100 if percent else 1))
     if not all(map(reader.scale.holds, scores)):
         raise reader.make_error("out_of_scale", place, name)
     are_whole = all(score % 1 == 0 for score in scores)
     are_neighbours = len(scores) <= 2 and max(scores) - min(scores) == len(scores) - 1  # noqa: PLR2004
     if not are_whole or not are_neighbours:
-        raise ReplyError("not_adjacent", reader.reply.raw, quotes=(place,))
+        raise misfit
     if abs(sum(shares) - 1) > SHARE_TOLERANCE:
         raise ReplyError("bad_distribution", reader.reply.raw, quotes=(place,))
     weighted = sum(score * share for score, share in zip(scores, shares, strict=True))

@@ -98,6 +98,11 @@ class Reading:
     distribution: Mapping[str, float] | None = field(default=None, compare=False, repr=False)
 
 
+def scores_of_claims(reading: Reading, scale: Scale) -> list[float]:
+    """Return the scores of the parts that have a value: of the sentences that claim something."""
+    return [scale.score(part.value) for part in reading.parts if part.value is not None]
+
+
 class Place(NamedTuple):
     """Something that a format marks in a reply. Spans are those of the folded text.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from groundjudge.replies.opening import NOTHING
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
 from groundjudge.text.patterns import compile_when_used
+from groundjudge.text.printable import one_line
 
 NOT_BLANK = compile_when_used(r"\S")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|(?P<heading>\#{1,6})|[0-9]{1,2}[.)])[^\S\n]++)*+"
@@ -45,63 +47,75 @@ def _spellings(labels: Iterable[str]) -> str:
     return "|".join(spellings) if spellings else NOTHING.pattern
 
 
-def comparable_label(label: str) -> str:
+@dataclass(frozen=True)
+class LabelledLines(PlacedFormat):
+    """A format whose places follow labels at the beginning of lines; it says which."""
+
+    @abstractmethod
+    def kinds(self) -> Mapping[str, str]:
+        """Return what follows each label. The places have the labels as they are written here."""
+
+    @property
+    def marks(self) -> Marks:
+        """Its labels."""
+        return Marks(self._pattern, "lines")
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return label_pattern(self.kinds(), self.part_names)
+
+    @cached_property
+    def _kinds_and_labels(self) -> Mapping[str, tuple[str, str]]:
+        """What follows each label, and the label, by the form in which labels are compared."""
+        return {_comparable(label): (kind, label) for label, kind in self.kinds().items()}
+
+    def find_places(self, reader: Reader) -> Sequence[Place]:
+        """Find the labelled lines of a reply, in order.
+
+        The place of a value, or of shares, is the rest of the line or, if that is empty, the next line that
+        is not; all others extend to the next label.
+        """
+        text = reader.text
+        # From the end: each place extends to the label after it.
+        places: list[Place] = []
+        end = len(text)
+        for match in reversed(list(self._pattern.finditer(text))):
+            first_character = NOT_BLANK.search(text, match.end(), end)
+            is_title = match["title"] is not None or match["name"] is not None
+            # A heading right above a label is not text; the name of a part with text below is just text.
+            if match["label"] is not None and not (is_title and first_character is None):
+                start = end if first_character is None else first_character.start()
+                line_end = text.find("\n", start, end)
+                place_end = end if line_end < 0 else line_end
+                # If case is ignored, "ı" is "i", but not that label.
+                known = self._kinds_and_labels.get(_comparable(match["label"]))
+                kind, label = known or ("text", match["label"])
+                content_end = place_end if kind in ("value", "shares") else end
+                places.append(
+                    Place(
+                        kind,
+                        content=(start, content_end),
+                        span=(match.start(), place_end),
+                        label=label,
+                        scale=match["bracket"] or "",
+                        below=(place_end, end),
+                    )
+                )
+                end = match.start()
+            elif first_character is None:
+                places.append(Place("other", content=match.span(), span=match.span()))
+                end = match.start()
+        places.reverse()
+        return places
+
+
+def _comparable(label: str) -> str:
     """Return a label in the form in which it is compared: lower case, with spaces for underscores."""
     return label.casefold().replace("_", " ")
 
 
-def find_lines(reader: Reader, labels: re.Pattern[str], kinds: Mapping[str, str]) -> list[Place]:
-    """Find the labelled lines of a reply, in order.
-
-    The place of a value, or of shares, is the rest of the line or, if that is empty, the next line that is
-    not; all others extend to the next label.
-
-    Args:
-        reader: the reader of the reply.
-        labels: the `label_pattern` of the format's labels.
-        kinds: what follows each label.
-    """
-    text = reader.text
-    kinds = {comparable_label(label): kind for label, kind in kinds.items()}
-    # From the end: each place extends to the label after it.
-    places: list[Place] = []
-    end = len(text)
-    for match in reversed(list(labels.finditer(text))):
-        first_character = NOT_BLANK.search(text, match.end(), end)
-        is_title = match["title"] is not None or match["name"] is not None
-        # A heading right above a label is not text; the name of a part with text below is just text.
-        if match["label"] is not None and not (is_title and first_character is None):
-            label = comparable_label(match["label"])
-            start = end if first_character is None else first_character.start()
-            line_end = text.find("\n", start, end)
-            place_end = end if line_end < 0 else line_end
-            kind = kinds.get(label, "text")  # if case is ignored, "ı" is "i", but not that label
-            content_end = place_end if kind in ("value", "shares") else end
-            places.append(
-                Place(
-                    kind,
-                    content=(start, content_end),
-                    span=(match.start(), place_end),
-                    label=label,
-                    scale=match["bracket"] or "",
-                    below=(place_end, end),
-                )
-            )
-            end = match.start()
-        elif first_character is None:
-            places.append(Place("other", content=match.span(), span=match.span()))
-            end = match.start()
-    places.reverse()
-    return places
-
-
-def one_line(text: str) -> str:
-    """Return a text on one line, so that none of its words can be read as a label."""
-    return " ".join(text.split())
-
-
 @dataclass(frozen=True)
-class Labelled(PlacedFormat):
+class Labelled(LabelledLines):
     """Reads the verdict on a labelled line: `Line` and `Banded` make this format.
 
     Attributes:
@@ -133,13 +147,8 @@ class Labelled(PlacedFormat):
         """Its labels. Without a label for the explanation, prose may follow the verdict."""
         return Marks(self._pattern, "lines", prose_may_follow=not self.reason)
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return label_pattern(self._kinds)
-
-    @cached_property
-    def _kinds(self) -> dict[str, str]:
-        """What follows each label."""
+    def kinds(self) -> Mapping[str, str]:
+        """Return what follows each label."""
         verdicts = dict.fromkeys(self.labels, "value")
         # Twice: the verdict's labels are looked for first, and win if another one is the same.
         kinds = {**verdicts, self.reason: "reason", self.level: "level", self.shares: "shares", **verdicts}
@@ -149,7 +158,7 @@ class Labelled(PlacedFormat):
     def find_places(self, reader: Reader) -> Sequence[Place]:
         """Find the labelled lines. If the verdict must be in brackets, its label without them is prose."""
         places: list[Place] = []
-        for place in find_lines(reader, self._pattern, self._kinds):
+        for place in super().find_places(reader):
             is_text = self.brackets and place.kind == "value" and "[[" not in reader.text_of(place)
             places.append(place._replace(kind="text") if is_text else place)
         return places

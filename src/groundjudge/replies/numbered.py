@@ -20,9 +20,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundjudge.case.data import unique_keys
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading
+from groundjudge.replies.format import (
+    NO_EXPECTATION,
+    Expectation,
+    PartReading,
+    Place,
+    Reading,
+    scores_of_claims,
+)
 from groundjudge.replies.json_object import object_schema
-from groundjudge.replies.labelled import one_line
 from groundjudge.replies.numbered_lines import (
     ALL,
     MARK,
@@ -45,6 +51,7 @@ from groundjudge.replies.value import (
 )
 from groundjudge.scale import DIGITS, Scale, unwrap
 from groundjudge.text.patterns import compile_when_used
+from groundjudge.text.printable import one_line
 
 # The code of sentences that contradict the last line.
 SHARE_MISMATCH = "share_mismatch"
@@ -142,7 +149,7 @@ class Numbered(NumberedLines):
             raise ReplyError("unrated_sentences", reader.reply.raw, fault, numbers=missing, kept=kept)
         whole = _read_whole(places[-1], reader)
         reading = Reading(None, parts=in_order, whole=whole)
-        claims = _scores_of_claims(reading, reader.scale)
+        claims = scores_of_claims(reading, reader.scale)
         if claims and whole is None:
             return replace(reading, warnings=(SHARES_UNREADABLE,))
         if whole is not None and contradict(claims, whole):
@@ -167,7 +174,7 @@ class Numbered(NumberedLines):
         If the reply does not say, it is the lowest score of a sentence. If the two contradict each other, the
         lower one counts: also a low probability next to sentences that are all said to claim nothing.
         """
-        claims = _scores_of_claims(reading, scale)
+        claims = scores_of_claims(reading, scale)
         if not claims:
             return reading.whole if SHARE_MISMATCH in reading.warnings else None
         if reading.whole is None:
@@ -178,7 +185,7 @@ class Numbered(NumberedLines):
 
     def scores(self, reading: Reading, scale: Scale) -> Mapping[str, float]:
         """Return the mean and the lowest of the sentences that make a claim; {} if there are none."""
-        claims = _scores_of_claims(reading, scale)
+        claims = scores_of_claims(reading, scale)
         if not claims:
             return {}
         return {"mean": fmean(claims), "weakest": min(claims)}
@@ -196,11 +203,6 @@ class Numbered(NumberedLines):
         }
         rows = {"type": "array", "items": object_schema(sentence)}
         return object_schema({"sentences": rows, "all": {"type": "number"}})
-
-
-def _scores_of_claims(reading: Reading, scale: Scale) -> list[float]:
-    """Return the scores of the sentences that claim something."""
-    return [scale.score(part.value) for part in reading.parts if part.value is not None]
 
 
 def contradict(claims: Sequence[float], whole: float) -> bool:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from statistics import fmean
-from typing import TypeAlias
 
-from groundjudge.replies.format import PartReading, Place, Reading
-from groundjudge.replies.labelled import find_lines, label_pattern, one_line
+from groundjudge.replies.format import PartReading, Place, Reading, scores_of_claims
+from groundjudge.replies.labelled import LabelledLines
 from groundjudge.replies.opening import LETTER_OR_DIGIT
-from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.tiling import check_tiling
 from groundjudge.replies.value import Reader, write_score
 from groundjudge.scale import Scale
 from groundjudge.text.patterns import compile_when_used
+from groundjudge.text.printable import one_line
 
 # Later versions of the format call the sentence `Statement` or `Criteria`.
 SENTENCE = ("statement sentence", "statement", "criteria")
@@ -25,7 +24,6 @@ SENTENCE = ("statement sentence", "statement", "criteria")
 EVIDENCE, SCORE = "supporting evidence", "score"
 KINDS = {**dict.fromkeys(SENTENCE, "sentence"), EVIDENCE: "reason", SCORE: "value"}
 ORDER = ("sentence", "reason", "value")
-MARKS = Marks(label_pattern(KINDS), "lines")
 # Replaces the evidence if there is none; a remark may follow it.
 NO_EVIDENCE = "NOTHING FOUND"
 # A remark may follow the prompt's own wording.
@@ -34,12 +32,10 @@ NOTHING_FOUND = compile_when_used(
     r"|(?-i:NOTHING FOUND\b))",
     re.IGNORECASE,
 )
-# A sentence, its evidence and its score.
-Block: TypeAlias = tuple[Place, Place, Place]
 
 
 @dataclass(frozen=True)
-class Scorecard(PlacedFormat):
+class Scorecard(LabelledLines):
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
     parts_are_sentences = True
@@ -49,14 +45,9 @@ class Scorecard(PlacedFormat):
         """The label of the evidence, because the label of the score is a word that any text may contain."""
         return (EVIDENCE,)
 
-    @property
-    def marks(self) -> Marks:
-        """The labels of the three lines."""
-        return MARKS
-
-    def find_places(self, reader: Reader) -> Sequence[Place]:
-        """Find the labelled lines."""
-        return find_lines(reader, MARKS.pattern, KINDS)
+    def kinds(self) -> Mapping[str, str]:
+        """Return what follows the labels of the three lines."""
+        return KINDS
 
     def read_places(self, reader: Reader, places: Sequence[Place]) -> Reading:
         """Read the blocks. A sentence that makes no claim has no score.
@@ -67,11 +58,20 @@ class Scorecard(PlacedFormat):
                 superfluous block, `unrated_sentences` if the blocks do not match the response's sentences,
                 or the code of a score that cannot be read.
         """
-        parts = _read_parts([place for place in places if place.label], reader)
+        lines = [place for place in places if place.label]
+        _check_order(lines, reader)
+        blocks = zip(lines[::3], lines[1::3], lines[2::3], strict=True)
+        parts = [_read_part(sentence, evidence, score, reader) for sentence, evidence, score in blocks]
+        scores: dict[str, object] = {}
+        for part in parts:  # no two blocks may give the same sentence different scores
+            value = (part.value, part.label)
+            if scores.setdefault(one_line(part.name.casefold()), value) != value:
+                raise reader.make_error("ambiguous", part.name)
         response = reader.expectation.response
         if response is not None:
             check_tiling(parts, response, Reply(reader.reply.raw))
-        return Reading(_mean(part.value for part in parts), parts=tuple(parts))
+        values = [part.value for part in parts if part.value is not None]
+        return Reading(fmean(values) if values else None, parts=tuple(parts))
 
     def write_reply(self, reading: Reading) -> str:
         """Write a block of three lines for each part, with its reason only if it has no evidence."""
@@ -79,30 +79,8 @@ class Scorecard(PlacedFormat):
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """Return the mean of the sentences' scores, 0..1; None if there is nothing to judge."""
-        scores: list[float | None] = []
-        for part in reading.parts:
-            scores.append(None if part.value is None else scale.score(part.value))
-        return _mean(scores)
-
-
-def _read_parts(lines: Sequence[Place], reader: Reader) -> list[PartReading]:
-    """Read the blocks of a reply; no two may give the same sentence different scores."""
-    parts = [_read_part(block, reader) for block in _read_blocks(lines, reader)]
-    scores: dict[str, object] = {}
-    for part in parts:
-        sentence = one_line(part.name.casefold())
-        score = (part.value, part.label)
-        if scores.setdefault(sentence, score) != score:
-            raise reader.make_error("ambiguous", part.name)
-    return parts
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the sentences that can be judged; None if there are none."""
-    numbers = [value for value in values if value is not None]
-    if not numbers:
-        return None
-    return fmean(numbers)
+        scores = scores_of_claims(reading, scale)
+        return fmean(scores) if scores else None
 
 
 def _write_block(part: PartReading) -> str:
@@ -116,8 +94,8 @@ def _write_block(part: PartReading) -> str:
     return f"Statement Sentence: {sentence}\nSupporting Evidence: {evidence}\nScore: {write_score(part)}"
 
 
-def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
-    """Group lines into blocks of sentence, evidence and score.
+def _check_order(lines: Sequence[Place], reader: Reader) -> None:
+    """Check that the lines are blocks of sentence, evidence and score.
 
     Raises:
         ReplyError: `no_verdict`, `missing_evidence`, `missing_score`, or `ambiguous` for another order.
@@ -134,16 +112,14 @@ def _read_blocks(lines: Sequence[Place], reader: Reader) -> Sequence[Block]:
         if (kind, expected) == ("value", "reason"):
             raise reader.make_error("missing_evidence")
         raise reader.make_error("ambiguous")
-    return list(zip(lines[::3], lines[1::3], lines[2::3], strict=True))
 
 
-def _read_part(block: Block, reader: Reader) -> PartReading:
+def _read_part(sentence: Place, evidence: Place, score: Place, reader: Reader) -> PartReading:
     """Read a block: its sentence, score and evidence, which is optional only for the lowest score.
 
     Raises:
         ReplyError: `missing_evidence`, or the code of a score that cannot be read.
     """
-    sentence, evidence, score = block
     sentence_text = reader.reply.slice(*sentence.content)
     evidence_text = reader.reply.slice(*evidence.content)
     quotes: tuple[str, ...] = ()

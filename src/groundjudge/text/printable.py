@@ -1,4 +1,4 @@
-"""Text for a terminal: characters that control it, or that are invisible, are shown, not obeyed."""
+"""Text on one line, and for a terminal: characters that control it or are invisible are shown, not obeyed."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ STEERING = compile_when_used(
 def printable(text: str) -> str:
     """Return the text with these characters escaped as in JSON, so that lines of JSON stay equivalent."""
     return STEERING.sub(_escape, text)
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, with single spaces between its words."""
+    return " ".join(text.split())
 
 
 def json_line(text: str, file: BinaryIO) -> bytes:
