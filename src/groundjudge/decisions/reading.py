@@ -221,31 +221,26 @@ def value_of(question: Question, probabilities: Probabilities, scale: Scale) -> 
     Otherwise such answers are left out. The label is the lower median in the order of score; so is the value
     if only whole numbers or labels are values, and otherwise it is the expected value.
     """
+    shares = [entry for entry in zip(question.options, probabilities, strict=True) if entry[1]]
     distribution: dict[str, float] = {}
     scored: list[tuple[Option, float]] = []
-    unscored: list[tuple[Option, float]] = []
     n_scored = total = 0.0
-    shares = [entry for entry in zip(question.options, probabilities, strict=True) if entry[1]]
     for option, share in shares:
         distribution[option.name] = share
-        if option.score is None or option.value is None:
-            unscored.append((option, share))
-        else:
+        if option.score is not None:
             scored.append((option, share))
             n_scored += share
-            total += share * option.value
+            total += share * (option.value or 0.0)
     expected: float | None = None
     score: float | None = None
     if round(n_scored, DIGITS) < 1 / 2:
-        chosen = max(unscored, key=itemgetter(1))[0]
+        chosen, _ = max((entry for entry in shares if entry[0].score is None), key=itemgetter(1))
         value = chosen.value
     else:
         expected = round(total / n_scored, DIGITS)
         score = scale.score(expected)
         chosen = _lower_median(scored, n_scored)
-        value = expected
-        if scale.choices or scale.integer:
-            value = chosen.value
+        value = chosen.value if scale.choices or scale.integer else expected
     confidence = confidence_of(probabilities)
     return AnswerValue(
         value, chosen.label, chosen.score, expected, score, distribution, confidence, describe_shares(shares)
