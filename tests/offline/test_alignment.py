@@ -81,6 +81,7 @@ BACKED: Mapping[str, Row] = {
         "The mill sells bread and butter, and the bridge is old.",
     ),
     # brackets
+    "a time left out": ("The mill in Bern was built after the fire.", "The mill in Bern was built."),
     "an aside left out": ("The mill (built in 1850) is red.", "The mill is red."),
     "an aside kept": ("The mill (built in 1850) is red.", "The mill (built in 1850) is red."),
     # lists

@@ -32,7 +32,7 @@ MAX_PLACES = 64
 FOREIGN_NUMBER = 0.7
 """The factor on the rank of a claim with a number that is in no source."""
 
-PAST_ENDINGS: Mapping[Language, str | tuple[str, ...]] = {"english": "ed", "german": ("te", "ten")}
+PAST_ENDINGS: Mapping[Language, tuple[str, ...]] = {"english": ("ed",), "german": ("te", "ten")}
 """Endings of verbs in the past that stems ignore."""
 
 _ASIDE = compile_when_used(r"\([^()]*\)|, (?:which|who)\b[^,]*,")
@@ -44,8 +44,8 @@ class Term(NamedTuple):
     """A word that is compared: any but articles and auxiliaries.
 
     Attributes:
-        key: the form that is compared.
-        form: what its stem ignores and yet says something: the past tense ("opened"), accents ("wäre").
+        key: what all forms of the word share.
+        form: the key with what it ignores and yet says something: the past ("opened"), accents ("wäre").
         begins_phrase: whether a phrase may begin with it: it follows an article or a comma, or is a link.
         can_be_omitted: whether a claim may lack it: not in "the museum of Bern", nor a number, nor "most".
     """
@@ -55,12 +55,9 @@ class Term(NamedTuple):
     begins_phrase: bool
     can_be_omitted: bool
 
-    def is_same(self, other: Term) -> bool:
-        """Whether both are the same word in the same form."""
-        return self.key == other.key and self.form == other.form
 
-
-class Sentence(NamedTuple):
+@dataclass(frozen=True, eq=False)  # each is a key of its own, however often its words are repeated
+class Sentence:
     """A sentence of a source: where it is, its words, and the keys of its content words."""
 
     passage: Passage
@@ -75,17 +72,15 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Sources:
-    """The sentences that can support a claim, and where their words are.
+    """The sentences that can support a claim, by their words.
 
     Attributes:
         language: the language of the case.
-        sentences: the sentences.
-        places: for each content word of the response, the indices of the sentences that have it, ascending.
+        by_key: by the key of each content word of the response, the sentences that have it, in order.
     """
 
     language: Language
-    sentences: list[Sentence]
-    places: dict[str, list[int]]
+    by_key: Mapping[str, Sequence[Sentence]]
 
     def find(self, claim: Sequence[Word], asked: frozenset[str] | None) -> Sentence | None:
         """Find a sentence that says what a claim says; None if there is none.
@@ -98,23 +93,20 @@ class Sources:
         if len(keys) < MIN_WORDS:
             return None
         claimed = _terms_of(claim, self.language)
-        behind_it: Sequence[Term] = ()
-        if asked is not None and is_pronoun(claim[0]):
-            behind_it = _terms_of(claim[1:], self.language)
         # The sentence has all words of the claim, so the rarest leads to it.
-        rarest = min((self.places.get(key, []) for key in keys), key=len)
-        for number in rarest[:MAX_PLACES]:
-            sentence = self.sentences[number]
+        rarest = min((self.by_key.get(key, ()) for key in keys), key=len)
+        for sentence in rarest[:MAX_PLACES]:
             if not sentence.keys.issuperset(keys):
                 continue
             terms = _terms_of(sentence.words, self.language)
             if self._begins_with(terms, claimed):
                 return sentence
-            if asked is not None and behind_it:
-                subject = self._find_subject(terms, behind_it)
-                # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
-                if subject is not None and (subject <= asked or asked <= sentence.keys):
-                    return sentence
+            # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
+            if asked is None or not is_pronoun(claim[0]):
+                continue
+            subject = self._find_subject(terms, _terms_of(claim[1:], self.language))
+            if subject is not None and (subject <= asked or asked <= sentence.keys):
+                return sentence
         return None
 
     def _find_subject(self, sentence: Sequence[Term], predicate: Sequence[Term]) -> set[str] | None:
@@ -135,10 +127,10 @@ class Sources:
         lacks_word = False
         for term in claim:
             may_lack = 0 < end < len(sentence) and not lacks_word
-            if may_lack and not sentence[end].is_same(term) and sentence[end].can_be_omitted:
+            if may_lack and sentence[end].form != term.form and sentence[end].can_be_omitted:
                 lacks_word = True
                 end += 1
-            if end >= len(sentence) or not sentence[end].is_same(term):
+            if end >= len(sentence) or sentence[end].form != term.form:
                 return False
             end += 1
         rest = sentence[end:]
@@ -147,47 +139,42 @@ class Sources:
         # What follows directly says more about the last word: "5 million".
         return not rest or rest[0].begins_phrase
 
-    def nearest(self, keys: Sequence[str]) -> tuple[Sentence | None, float]:
-        """Return the sentence that shares the most words with a claim, and the claim's rank, 0 to 1.
+    def nearest(self, keys: Sequence[str]) -> tuple[Sequence[Sentence], float]:
+        """Return the sentence that shares the most words with a claim, if any, and the claim's rank, 0 to 1.
 
         Two thirds of the rank are the content words that any sentence has, one third those of this one, which
         ranks people's labels best.
         """
         keys = list(dict.fromkeys(keys))  # in their order, which breaks ties alike in every process
-        foreign = [key for key in keys if key not in self.places]
-        n_common = Counter(chain.from_iterable(self.places.get(key, [])[:MAX_PLACES] for key in keys))
-        if not n_common:
-            return None, 0.0
-        number = max(n_common, key=n_common.__getitem__)
-        rank = (n_common[number] + 2 * (len(keys) - len(foreign))) / (3 * len(keys))
-        if any(key[0].isdigit() for key in foreign):
+        known = [key for key in keys if key in self.by_key]
+        n_shared = Counter(chain.from_iterable(self.by_key[key][:MAX_PLACES] for key in known))
+        if not n_shared:
+            return (), 0.0
+        [(nearest, n_common)] = n_shared.most_common(1)
+        rank = (n_common + 2 * len(known)) / (3 * len(keys))
+        if any(key[0].isdigit() and key not in known for key in keys):
             rank *= FOREIGN_NUMBER
-        return self.sentences[number], rank
+        return (nearest,), rank
 
 
 def read_sources(documents: Sequence[str], response: str, query: str = "") -> Sources:
     """Read the sentences that can support a response to a query."""
     language = language_of((query, response, *documents))
     looked_up = frozenset(keys_of(words(response, language)))
-    source_sentences: list[Sentence] = []
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for document, content in enumerate(documents):
-        for start, end, sentence_words, keys in _read_document(content, language):
-            for key in keys & looked_up:
-                places[key].append(len(source_sentences))
-            source_sentences.append(Sentence(Passage(document, start, end), sentence_words, keys))
-    return Sources(language, source_sentences, places)
+    found_sentences: defaultdict[str, list[Sentence]] = defaultdict(list)
+    for number, content in enumerate(documents):
+        for sentence in _read_document(number, content, language):
+            for key in sentence.keys & looked_up:
+                found_sentences[key].append(sentence)
+    return Sources(language, dict(found_sentences))
 
 
 @lru_cache(maxsize=32)  # several judges, or several responses, share their sources
-def _read_document(content: str, language: Language) -> Sequence[tuple[int, int, list[Word], frozenset[str]]]:
-    """Return where each sentence of a document is, its words, and the keys of its content words.
-
-    A sentence with an aside comes twice: as it is, and without the aside.
-    """
-    found_sentences: list[tuple[int, int, list[Word], frozenset[str]]] = []
+def _read_document(document: int, content: str, language: Language) -> Sequence[Sentence]:
+    """Read the sentences of a document. One with an aside comes twice: as it is, and without the aside."""
+    found_sentences: list[Sentence] = []
     for text, start, end in sentences(content):
-        if _QUESTION.search(text):
+        if asks(text):
             continue
         readings = [text]
         asides = " ".join(_ASIDE.findall(text))
@@ -196,13 +183,19 @@ def _read_document(content: str, language: Language) -> Sequence[tuple[int, int,
             readings.append(_ASIDE.sub(" ", text))
         for reading in readings:
             sentence_words = words(as_compared(reading), language)
-            found_sentences.append((start, end, sentence_words, frozenset(keys_of(sentence_words))))
+            keys = frozenset(keys_of(sentence_words))
+            found_sentences.append(Sentence(Passage(document, start, end), sentence_words, keys))
     return found_sentences
 
 
 def as_compared(sentence: str) -> str:
     """Return a sentence without list numbers and citation markers, which mean nothing."""
     return _LIST_NUMBER.sub("", without_citations(sentence))
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence is a question."""
+    return _QUESTION.search(sentence) is not None
 
 
 def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
@@ -216,23 +209,22 @@ def _terms_of(sentence_words: Sequence[Word], language: Language) -> list[Term]:
     for word in sentence_words:
         joins = word.key in conjunctions
         if word.kind != "filler":
-            form = _form_of(word, language)
             is_content = word.kind == "content" and not joins
             begins = begins_phrase or not is_content or word.begins_clause or word.key in beginnings
             # A single letter is a grade, a unit or a variable. What "and" joins is more than an adjective.
             is_word = is_content and word.key.isalpha() and len(word.key) > 1 and not is_joined
             can_be_omitted = is_word and begins and word.key not in limits
-            terms.append(Term(word.key, form, begins, can_be_omitted))
+            terms.append(Term(word.key, _form_of(word, language), begins, can_be_omitted))
         is_joined = joins
         begins_phrase = word.kind != "content"
     return terms
 
 
 def _form_of(word: Word, language: Language) -> str:
-    """Return what the stem of a word ignores and yet says something."""
+    """Return the key of a word with what it ignores and yet says something."""
     text = word.text.casefold()
     accents = "".join(character for character in text if not character.isascii())
-    ending = PAST_ENDINGS.get(language, "")
+    endings = PAST_ENDINGS.get(language, ())
     # Irregular verbs have another key in the past.
-    is_past = bool(ending) and text.endswith(ending) and not word.key.endswith(ending)
-    return f"{accents} past" if is_past else accents
+    tense = "past" if text.endswith(endings) and not word.key.endswith(endings) else ""
+    return f"{word.key} {accents} {tense}"

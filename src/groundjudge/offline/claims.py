@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Literal, TypeAlias
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.alignment import Sentence, Sources, as_compared
+from groundjudge.offline.alignment import Sentence, Sources, as_compared, asks
 from groundjudge.offline.vocabulary import is_pronoun, keys_of, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
@@ -30,7 +30,6 @@ WORST_BACKED = 0.8
 # In chats the next sentence may begin in small letters.
 _SENTENCE_END = compile_when_used(r"(?<=[.!?])\s+|(?<=[。！？])")
 _ANNOUNCES = compile_when_used(r"[:：]\W*\Z|\A\s*#+\s")
-_ASKS = compile_when_used(r"[?？]\W*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class _Reader:
         )
         self._talk = self._empty | self._vocabulary("talk")
         self._negations = self._vocabulary("negations")
-        questions = [text for text in _SENTENCE_END.split(query) if _ASKS.search(text)]
+        questions = [text for text in _SENTENCE_END.split(query) if asks(text)]
         # "Can you help me?" asks nothing that a source could answer.
         self._asked = frozenset(keys_of(words(" ".join(questions), sources.language))) - self._talk
 
@@ -108,12 +107,11 @@ class _Reader:
         # After the search: "The shop is not open" is found in a source that says so.
         if self._is_honest_refusal(sentence_words):
             return Claim(sentence, "claims nothing")
-        keys = keys_of(statement)
-        nearest, rank = self._sources.nearest(keys)
-        if nearest is None:
-            return Claim(sentence, "undecided", rank, missing=_texts_of(statement, keys))
-        missing = _texts_of(statement, set(keys) - nearest.keys)
-        return Claim(sentence, "undecided", rank, (nearest.passage,), missing)
+        nearest, rank = self._sources.nearest(keys_of(statement))
+        passages = [source.passage for source in nearest]
+        known = {key for source in nearest for key in source.keys}
+        missing = [word.text for word in statement if word.kind == "content" and word.key not in known]
+        return Claim(sentence, "undecided", rank, tuple(passages), tuple(dict.fromkeys(missing)))
 
     def _split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""
@@ -130,7 +128,7 @@ class _Reader:
         """Find the sentences that say a statement, each of them one or more clauses; [] if it is not said."""
         conjunctions = self._vocabulary("conjunctions")
         # Most of what is not said has a word that no source has.
-        if not self._sources.places.keys() >= set(keys_of(statement)) - conjunctions:
+        if not self._sources.by_key.keys() >= set(keys_of(statement)) - conjunctions:
             return []
         clauses = self._clauses_of(statement)
         backing: list[Sentence] = []
@@ -198,8 +196,8 @@ class _Reader:
             return False
         if self._is_answer(sentence_words, is_bare=is_bare):
             return False
-        has_topic = not others.isdisjoint(self._sources.places)
-        if _ASKS.search(compared):
+        has_topic = not others.isdisjoint(self._sources.by_key)
+        if asks(compared):
             if self._has(sentence_words[:1], "question_words"):
                 return len(others) <= MAX_ASKED
             # "Did you know that entry is free?" says so; "Anything that I can do?" has no other word.
@@ -221,7 +219,7 @@ class _Reader:
         # "Free." and "Not free." are statements; "Support today" may be about what the sources speak of.
         keys = frozenset(keys_of(sentence_words))
         talk = keys & self._vocabulary("talk")
-        return bool(talk) and talk.isdisjoint(self._sources.places) and len(keys - self._negations) > 1
+        return bool(talk) and talk.isdisjoint(self._sources.by_key) and len(keys - self._negations) > 1
 
     def _is_answer(self, sentence_words: Sequence[Word], *, is_bare: bool) -> bool:
         """Whether a sentence answers a question ("Of course!" "I'm afraid not."), or only says yes or no."""
@@ -236,7 +234,7 @@ class _Reader:
         has_number = any(key[0].isdigit() for key in missing - self._asked)
         if (
             has_number
-            or not missing.isdisjoint(self._sources.places)
+            or not missing.isdisjoint(self._sources.by_key)
             or self._has_pronoun_subject(sentence_words)
         ):
             return False
@@ -278,12 +276,6 @@ class _Reader:
 
     def _vocabulary(self, *groups: str) -> frozenset[str]:
         return vocabulary(self._sources.language, *groups)
-
-
-def _texts_of(statement: Sequence[Word], keys: Collection[str]) -> tuple[str, ...]:
-    """Return the content words with these keys as they are written, each once."""
-    texts = [word.text for word in statement if word.kind == "content" and word.key in keys]
-    return tuple(dict.fromkeys(texts))
 
 
 def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> float:
