@@ -58,9 +58,10 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, eq=False)  # each is a key of its own, however often its words are repeated
 class Sentence:
-    """A sentence of a source: where it is, its words, and the keys of its content words."""
+    """A sentence of a source: where it is, its text, its words, and the keys of its content words."""
 
     passage: Passage
+    text: str
     words: Sequence[Word]
     keys: frozenset[str]
 
@@ -184,7 +185,7 @@ def _read_document(document: int, content: str, language: Language) -> Sequence[
         for reading in readings:
             sentence_words = words(as_compared(reading), language)
             keys = frozenset(keys_of(sentence_words))
-            found_sentences.append(Sentence(Passage(document, start, end), sentence_words, keys))
+            found_sentences.append(Sentence(Passage(document, start, end), text, sentence_words, keys))
     return found_sentences
 
 

@@ -40,15 +40,20 @@ class Claim:
         sentence: its text.
         finding: what is known about it.
         score: how literally the sources say it, .8 to 1; otherwise how much of it they have, 0 to 1.
-        passages: the sentences that say it, one for each of its clauses; or the one that is most like it.
+        sources: the sentences that say it, one for each of its clauses; or the one that is most like it.
         missing: the words that the nearest sentence lacks.
     """
 
     sentence: str
     finding: Finding
     score: float = 0.0
-    passages: tuple[Passage, ...] = ()
+    sources: tuple[Sentence, ...] = ()
     missing: tuple[str, ...] = ()
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """Where these sentences are."""
+        return tuple(source.passage for source in self.sources)
 
 
 def read_claims(text: str, sources: Sources, query: str = "", compared_text: str = "") -> list[Claim]:
@@ -66,7 +71,7 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
     claims: list[Claim] = []
     for number, span in enumerate(spans):
         claim = reader.read(span.text, compared[number])
-        has_only_openers = claim.finding == "undecided" and not claim.passages and not claim.missing
+        has_only_openers = claim.finding == "undecided" and not claim.sources and not claim.missing
         if has_only_openers and number + 1 < len(spans):
             # "Yes. We are open." claims what "Yes, we are open." does.
             claim = reader.read(span.text, f"{compared[number]} {compared[number + 1]}")
@@ -102,16 +107,15 @@ class _Reader:
             return Claim(sentence, "claims nothing")
         backing = self._find(statement)
         if backing and self._agree(openers, statement, backing):
-            passages = dict.fromkeys(source.passage for source in backing)
-            return Claim(sentence, "backed", _literalness(statement, backing), tuple(passages))
+            sources = {source.passage: source for source in backing}  # one may say several clauses
+            return Claim(sentence, "backed", _literalness(statement, backing), tuple(sources.values()))
         # After the search: "The shop is not open" is found in a source that says so.
         if self._is_honest_refusal(sentence_words):
             return Claim(sentence, "claims nothing")
         nearest, rank = self._sources.nearest(keys_of(statement))
-        passages = [source.passage for source in nearest]
         known = {key for source in nearest for key in source.keys}
         missing = [word.text for word in statement if word.kind == "content" and word.key not in known]
-        return Claim(sentence, "undecided", rank, tuple(passages), tuple(dict.fromkeys(missing)))
+        return Claim(sentence, "undecided", rank, tuple(nearest), tuple(dict.fromkeys(missing)))
 
     def _split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from groundjudge.case.case import Case
-from groundjudge.case.numbered import Sentences
 from groundjudge.case.shapes import text_of
 from groundjudge.citations import without_markers
 from groundjudge.errors import ModelError
@@ -96,15 +95,17 @@ class OfflineModel:
         query = text_of(case.query or case.conversation, "user")
         response = case.response_text
         claims = read_claims(response, read_sources(texts, response, query), query, without_markers(case))
+        limits = f"({LIMITS})"
         if rubric.format.part_names:
-            reading = _read_passage(rubric, case, claims, texts)
+            reading = _read_passage(rubric, case, claims)
             is_decided = passes(rubric.format.score(reading, rubric.scale) or 0.0, rubric.threshold)
         else:
-            reading = _read_response(rubric, claims, texts, request.sentences)
             is_decided = all(claim.finding != "undecided" for claim in claims)
-        limits = f"({LIMITS})"
-        if rubric.format.parts_are_sentences:  # a scorecard has no place for a reason next to its quotes
-            limits = f"{reading.reason} {limits}"
+            if rubric.format.parts_are_sentences:
+                reading = _rate_sentences(request, claims)
+                limits = f"{reading.reason} {limits}"  # it has no place for a reason next to its quotes
+            else:
+                reading = _rate_response(rubric, claims)
         return Reply(rubric.write(reading), warnings=() if is_decided else (NOT_DECIDED,), limits=limits)
 
 
@@ -141,74 +142,56 @@ def _needs_context(rubric: Rubric) -> bool:
     return not (rubric if like is None else load_rubric(like)).not_applicable
 
 
-def _read_response(
-    rubric: Rubric, claims: Sequence[Claim], texts: Sequence[str], sentences: Sentences | None
-) -> Reading:
-    """Judge a response: its score is that of the sentence with the lowest score."""
-    real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
-    value: float | None = None
-    label = rubric.scale.without_score or ""
-    shares = ""
-    whole = 1.0
-    if real_claims:
-        weakest = min(real_claims, key=lambda claim: _score_of(rubric, claim))
-        value, label = _value_of(rubric, weakest)
-        whole = _score_of(rubric, weakest)
-        shares = _shares_of(rubric, value, whole)
-    elif rubric.not_applicable:
-        value = rubric.not_applicable[0]
-    elif rubric.scale.without_score is None:
-        value, label = _value_of(rubric, Claim("", "backed", STATES_NOTHING))
-    rated = claims if rubric.format.parts_are_sentences else ()
-    numbers: dict[tuple[int, int], int] = {}  # of the source's sentences, by document and beginning
-    if sentences is not None:
-        for number, source in enumerate(sentences.source, 1):
-            numbers[source.document, source.start] = number
-    return Reading(
-        value,
-        _reason_of(claims, texts),
-        tuple(_part_of(rubric, claim, texts, numbers) for claim in rated),
-        label_of(value, rubric.levels) or "",
-        label=label,
-        shares=shares,
-        whole=None if sentences is None else whole,
-    )
-
-
-def _part_of(
-    rubric: Rubric, claim: Claim, texts: Sequence[str], numbers: Mapping[tuple[int, int], int]
-) -> PartReading:
-    """Return a sentence with its value, and the source's sentences that say it or are most like it.
+def _rate_sentences(request: Request, claims: Sequence[Claim]) -> Reading:
+    """Rate each sentence of a response, with the source's sentences that say it or are most like it.
 
     The judge's format writes their text or, if they are numbered, their numbers.
     """
-    if claim.finding == "claims nothing":
-        return PartReading(claim.sentence, None, NOTHING_STATED, label=rubric.scale.without_score or "")
-    value, label = _value_of(rubric, claim)
-    part = PartReading(claim.sentence, value, _finding_of(claim, texts), label=label)
-    if rubric.scale.score(value) == 0:  # a zero needs no evidence
-        return part
-    if numbers:
-        return replace(part, sources=tuple(numbers[document, start] for document, start, _ in claim.passages))
-    quotes = tuple(texts[document][start:end] for document, start, end in claim.passages)
-    return replace(part, quotes=quotes)
+    rubric = request.rubric
+    numbered = () if request.sentences is None else request.sentences.source
+    numbers = {(sentence.document, sentence.start): number for number, sentence in enumerate(numbered, 1)}
+    parts: list[PartReading] = []
+    whole = 1.0
+    for claim in claims:
+        value, label = None, rubric.scale.without_score or ""
+        if claim.finding != "claims nothing":
+            value, label = _value_of(rubric, claim)
+            whole = min(whole, _score_of(rubric, claim))
+        quotes = tuple(source.text for source in claim.sources)
+        places = [(document, start) for document, start, _ in claim.passages]
+        sources = tuple(numbers[place] for place in places if place in numbers)
+        parts.append(PartReading(claim.sentence, value, _finding_of(claim), quotes, label, sources=sources))
+    known_whole = None if request.sentences is None else whole
+    return Reading(None, _reason_of(claims), tuple(parts), whole=known_whole)
 
 
-def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Sequence[str]) -> Reading:
+def _rate_response(rubric: Rubric, claims: Sequence[Claim]) -> Reading:
+    """Rate a response as a whole: like the sentence with the lowest score."""
+    real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
+    without_claims = Claim("", "backed", STATES_NOTHING)
+    weakest = min(real_claims, key=lambda claim: _score_of(rubric, claim), default=without_claims)
+    value, label = _value_of(rubric, weakest)
+    shares = _shares_of(rubric, value, _score_of(rubric, weakest))
+    if not real_claims and rubric.not_applicable:
+        value, shares = rubric.not_applicable[0], ""
+    if not real_claims and rubric.scale.without_score is not None:
+        value, label = None, rubric.scale.without_score
+    level = label_of(value, rubric.levels) or ""
+    return Reading(value, _reason_of(claims), level=level, label=label, shares=shares)
+
+
+def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim]) -> Reading:
     """Measure how much of the reference is in the returned passage, and how much of this in the reference.
 
     A sentence of the reference that is not found counts as missing, which only lowers recall; a passage with
     a sentence that is not found does not pass.
     """
-    passage = [case.response_text]
     reference = case.reference or ""
-    facts = read_claims(reference, read_sources(passage, reference))
+    facts = read_claims(reference, read_sources([case.response_text], reference))
     parts: list[PartReading] = []
     for name in rubric.format.part_names:
         # Recall: the reference's sentences in the passage; precision: the passage's in the reference.
-        looked_up, where = claims, texts
-        if name.casefold() == "recall":
-            looked_up, where = facts, passage
+        looked_up = facts if name.casefold() == "recall" else claims
         length = length_backed = 0
         for claim in looked_up:
             n_letters = sum(map(str.isalnum, as_compared(claim.sentence)))
@@ -221,7 +204,7 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim], texts: Se
             # One wrong sentence of many would pass: half the threshold keeps the harmonic mean below it.
             score *= rubric.threshold / 2
         value = rubric.scale.worst + score * (rubric.scale.best - rubric.scale.worst)
-        parts.append(PartReading(name, round(value, DIGITS), _reason_of(looked_up, where)))
+        parts.append(PartReading(name, round(value, DIGITS), _reason_of(looked_up)))
     return Reading(None, parts=tuple(parts))
 
 
@@ -270,20 +253,23 @@ def _shares_of(rubric: Rubric, value: float, score: float) -> str:
     return write_shares(shares, scale, rubric.levels)
 
 
-def _reason_of(claims: Sequence[Claim], texts: Sequence[str]) -> str:
+def _reason_of(claims: Sequence[Claim]) -> str:
     """Say what was found: for the undecided sentences, or else for all."""
     undecided = [claim for claim in claims if claim.finding == "undecided"]
     backed = [claim for claim in claims if claim.finding == "backed"]
     # What needs a look comes first; what is fine is named only if there is nothing else.
     named = (undecided or backed)[:MAX_NAMED]
-    return " ".join(_finding_of(claim, texts) for claim in named) or NOTHING_STATED
+    return " ".join(map(_finding_of, named)) or NOTHING_STATED
 
 
-def _finding_of(claim: Claim, texts: Sequence[str]) -> str:
+def _finding_of(claim: Claim) -> str:
     """Say what was found for a sentence, and where; texts are counted from 1 as in the prompts."""
+    if claim.finding == "claims nothing":
+        return NOTHING_STATED
     places: list[str] = []
-    for document, start, end in claim.passages:
-        places.append(f"text {document + 1} ({start} to {end}): {_in_quotes(texts[document][start:end])}")
+    for source in claim.sources:
+        document, start, end = source.passage
+        places.append(f"text {document + 1} ({start} to {end}): {_in_quotes(source.text)}")
     where = ", ".join(places)
     sentence = _in_quotes(claim.sentence)
     if claim.finding == "backed":
