@@ -15,7 +15,8 @@ MAX_DEPTH = 5
 """How deeply entries are cut; each level reads the text again."""
 
 DECODER = json.JSONDecoder()
-BLANKS = compile_when_used(r"\s*+")
+# What comes before a value of valid JSON: the comma after the last one, and the key in a mapping.
+BEFORE_VALUE = compile_when_used(r'[\s,]*+(?P<key>"(?:[^"\\]|\\.)*+"\s*+:\s*+)?')
 
 
 def entry_starts(text: str) -> list[int]:
@@ -24,13 +25,12 @@ def entry_starts(text: str) -> list[int]:
     Those of `{"a": 1, "b": [2]}` begin at 1 and 9. The rows of `{"rows": [[1, 2], [3, 4]]}` are its entries:
     the first one begins at 1, with the key, the second one at 18.
     """
-    start = _skip_blanks(text, 0)
-    if not text.startswith(("[", "{"), start):
+    if not text.lstrip().startswith(("[", "{")):
         return []
     # Deeply nested JSON, or numbers of thousands of digits, have no entries that anyone could name.
     with suppress(ValueError, RecursionError):
         json.loads(text)  # the steps through it rely on valid JSON
-        return _starts_in(text, start, 1)
+        return _starts_in(text, len(text) - len(text.lstrip()), 1)
     return []
 
 
@@ -45,23 +45,19 @@ def _starts_in(text: str, start: int, depth: int) -> list[int]:
         depth: how many lists and mappings it is in, itself included.
     """
     starts: list[int] = []
-    is_mapping = text[start] == "{"
-    position = _skip_blanks(text, start + 1)
-    while text[position] not in "]}":
-        entry_start = position
-        if is_mapping:
-            _, position = DECODER.raw_decode(text, position)
-            position = _skip_blanks(text, _skip_blanks(text, position) + 1)
-        value, end = DECODER.raw_decode(text, position)
+    end = start + 1
+    while True:
+        before = BEFORE_VALUE.match(text, end)
+        if before is None or text[before.end()] in "]}":
+            return starts
+        value_start = before.end()
+        entry_start = value_start if before["key"] is None else before.start("key")
+        value, end = DECODER.raw_decode(text, value_start)
         rows: list[int] = []
         if depth < MAX_DEPTH and _is_cut(value, end - entry_start):
-            rows = _starts_in(text, position, depth + 1)
+            rows = _starts_in(text, value_start, depth + 1)
         # The first row begins with the key that leads to it.
         starts += [entry_start, *rows[1:]]
-        position = _skip_blanks(text, end)
-        if text[position] == ",":
-            position = _skip_blanks(text, position + 1)
-    return starts
 
 
 def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  any JSON
@@ -73,12 +69,5 @@ def _is_cut(value: Any, length: int) -> bool:  # noqa: ANN401  any JSON
     """
     if not value or not isinstance(value, list | dict):
         return False
-    if isinstance(value, list) and isinstance(value[0], list | dict):
-        return True
-    return length > MAX_ENTRY
-
-
-def _skip_blanks(text: str, position: int) -> int:
-    """Return the first place from a position on that is not white space."""
-    blanks = BLANKS.match(text, position)
-    return blanks.end() if blanks else position  # for type checkers: it always matches
+    has_rows = isinstance(value, list) and isinstance(value[0], list | dict)
+    return has_rows or length > MAX_ENTRY
