@@ -61,7 +61,8 @@ _THOUSANDS = compile_when_used(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMA = compile_when_used(r"(?<!\d),|,(?!\d)")  # but for the commas of numbers
 _HYPHEN = compile_when_used(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _SHORT_FORM = compile_when_used(r"'(?:s|re|ve|m|ll|d)?\Z", re.IGNORECASE)
-_SHORT_VERBS = {"ca": "can", "wo": "will", "sha": "shall"}  # can't, won't, shan't
+# The verbs of negations that do not only add n't to them.
+_VERBS = {"cannot": "can", "can't": "can", "won't": "will", "shan't": "shall"}
 
 MAX_KEPT = 1 << 15
 """Words that are kept as they were read: most words of a text are those of all texts."""
@@ -95,6 +96,9 @@ class _Characters(dict[int, str]):
         return text
 
 
+_CHARACTERS = _Characters()
+
+
 def words(text: str, language: Language = "english") -> list[Word]:
     """The words of a text, in order: of "The 1,000 cats' toys" the keys are the, 1000, cat and toy."""
     found_words: list[Word] = []
@@ -110,26 +114,12 @@ def language_of(texts: Iterable[str]) -> Language:
     terms: list[str] = []
     for text in texts:
         terms.extend(text[:MAX_LOOKED_AT].casefold().split())
-    likeliest: Language = ""
-    most_known = MIN_KNOWN * len(terms)
+    n_known: dict[Language, int] = {}
     for language, fillers in _FILLERS.items():
         function_words = _terms(f"{fillers} {_LINKS[language]}")
-        n_known = sum(map(function_words.__contains__, terms))
-        if n_known > most_known:
-            likeliest, most_known = language, n_known
-    return likeliest
-
-
-def stem(word: str, language: Language = "english") -> str:
-    """Return a word in small letters without its ending, by Snowball's rules. Keep it: this is slow."""
-    stemmer = snowball.Stemmer(language)  # a new one each time: threads must not share one
-    stemmed: str = stemmer.stemWord(word)
-    return stemmed
-
-
-@cache
-def _characters() -> _Characters:
-    return _Characters()
+        n_known[language] = sum(map(function_words.__contains__, terms))
+    likeliest = max(n_known, key=n_known.__getitem__)
+    return likeliest if n_known[likeliest] > MIN_KNOWN * len(terms) else ""
 
 
 def _fold(text: str) -> str:
@@ -137,7 +127,7 @@ def _fold(text: str) -> str:
     text = normalize("NFKC", text).replace("!=", "≠")
     if "," in text:
         text = _COMMA.sub(" , ", text)
-    return text.translate(_characters())
+    return text.translate(_CHARACTERS)
 
 
 def _fold_character(character: str) -> str:
@@ -183,7 +173,7 @@ def _words_of_core(
             kind = "content"  # Gallery A
         core_words.append(Word(part, _key_of(small if begins else part, language), kind, begins))
     ends_clause = after[:1] in {".", ",", ":"}
-    return tuple(core_words), ends_clause or (begins_clause and not core_words)
+    return tuple(core_words), ends_clause
 
 
 def _parts_of(core: str, before: str, after: str) -> list[str]:
@@ -203,7 +193,7 @@ def _parts_of(core: str, before: str, after: str) -> list[str]:
         core = f"!{core}"  # not, in code
     if after.startswith("#"):
         core = f"{core}#"
-    if core.isalpha() and core.casefold() != "cannot":  # as most are
+    if core.isalpha() and core.casefold() not in _VERBS:  # as most are
         return [core]
     number = _NUMBER.fullmatch(core)
     if number is not None:
@@ -217,22 +207,17 @@ def _parts_of(core: str, before: str, after: str) -> list[str]:
 def _without_short_form(word: str) -> list[str]:
     """A word without 's and the like, and with "not" in the place of n't."""
     small = word.casefold()
-    if small == "cannot":
-        return ["can", "not"]
-    if small.endswith("n't"):
-        verb = small.removesuffix("n't")
-        return [_SHORT_VERBS.get(verb, verb), "not"] if verb else ["not"]
-    base = _SHORT_FORM.sub("", word)
-    return [base] if base else []
+    if small in _VERBS or small.endswith("n't"):
+        verb = _VERBS.get(small, small.removesuffix("n't"))
+        return [verb, "not"] if verb else ["not"]  # "do n't", in a text that was split into words
+    return [_SHORT_FORM.sub("", word)]
 
 
 def _kind_of(term: str, language: Language) -> Kind:
     """What a word in small letters is there for: "the" is a filler, "of" a link, "cat" content."""
-    if not language:
-        return "content"
-    if term in _terms(_FILLERS[language]):
+    if term in _terms(_FILLERS.get(language, "")):
         return "filler"
-    return "link" if term in _terms(_LINKS[language]) else "content"
+    return "link" if term in _terms(_LINKS.get(language, "")) else "content"
 
 
 @cache
@@ -247,7 +232,9 @@ def _key_of(word: str, language: Language) -> str:
         return word  # vitamin C, the option -R
     small = word.casefold()
     if small.lstrip("-")[:1].isdigit():
-        if _THOUSANDS.fullmatch(small):
-            return small.replace(",", "")
-        return small.replace(",", ".")
-    return stem(small, language) if language else small
+        return small.replace(",", "" if _THOUSANDS.fullmatch(small) else ".")
+    if not language:
+        return small
+    stemmer = snowball.Stemmer(language)  # a new one each time: threads must not share one
+    stemmed: str = stemmer.stemWord(small)
+    return stemmed
