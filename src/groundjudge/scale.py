@@ -156,7 +156,12 @@ def fold_label(label: str) -> str:
     if words.isalnum():  # a number or a word, as most are
         return words.casefold()
     # Hyphens between letters become spaces; the dashes that remain have a meaning, as in "−1" and "A–".
-    return re.sub(SPACES, " ", words.casefold()).translate(MARKS)
+    return fold_marks(words.casefold())
+
+
+def fold_marks(text: str) -> str:
+    """Return a text with the same white space, dashes and apostrophes as other texts."""
+    return re.sub(SPACES, " ", text).translate(MARKS)
 
 
 def unwrap(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.distribution import name_of
+from groundjudge.replies.distribution import name_of, values_of
 from groundjudge.replies.format import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of, may_be_fraction, write_value
@@ -54,9 +54,11 @@ def check_places(
     Raises:
         ReplyError: `ambiguous`.
     """
-    if shares is not None and shares.get(name_of(reading, scale, levels), 0.0) < max(shares.values()):
-        wording = "the score is not the value that has the largest share"
-        raise ReplyError("ambiguous", reply.text, wording, (write_value(reading), reading.shares))
+    if shares is not None:
+        name = name_of(reading, values_of(scale, levels), levels)
+        if shares.get(name, 0.0) < max(shares.values()):
+            wording = "the score is not the value that has the largest share"
+            raise ReplyError("ambiguous", reply.text, wording, (write_value(reading), reading.shares))
     if {scale.worst, scale.best} != {0, 100} or shares is not None:
         return
     if reading.value is not None:

@@ -56,10 +56,13 @@ def _middles_of(scale: Scale, levels: Mapping[float, str]) -> dict[str, float]:
     return middles
 
 
-def name_of(verdict: Reading | PartReading, scale: Scale, levels: Mapping[float, str]) -> str:
-    """Return the name of a verdict's value in its distribution: "4", a label, or its level."""
-    if values_of(scale):
-        return write_value(verdict)
+def name_of(
+    verdict: Reading | PartReading, values: Mapping[str, float | None], levels: Mapping[float, str]
+) -> str:
+    """Return which of the values that have probabilities is a verdict's: "4", a label, or its level."""
+    name = write_value(verdict)
+    if name in values:
+        return name
     return label_of(verdict.value, levels) or ""
 
 
@@ -74,17 +77,17 @@ def weigh(
         levels: its levels by the highest value of each.
         not_applicable: the values of the scale that have no score; they are left out of the means.
     """
+    values = values_of(scale, levels)
 
     def mean_of(verdict: Reading | PartReading) -> float | None:
         """Return the mean: 4.25 for {"4": 0.6, "5": 0.2, "n/a": 0.2}; the value itself if there is none."""
         if verdict.value is None or not verdict.distribution:
             return verdict.value
-        values = values_of(scale, levels)
-        # The judge has named a value within its level, which is more accurate than the middle of the range.
-        values[name_of(verdict, scale, levels)] = verdict.value
+        own_name = name_of(verdict, values, levels)
         weighted = total = 0.0
         for name, share in verdict.distribution.items():
-            value = values[name]
+            # The judge has named a value within its level, which is nearer than the middle of the range.
+            value = verdict.value if name == own_name else values[name]
             if value is not None and value not in not_applicable:
                 weighted += value * share
                 total += share

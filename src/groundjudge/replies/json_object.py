@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 from groundjudge.case.data import as_json, is_mapping
 from groundjudge.evidence.origins import replaced
-from groundjudge.replies.format import Place, Reading
+from groundjudge.replies.format import Place, Reading, Span
 from groundjudge.replies.opening import fold, has_stray_end, is_quoted
 from groundjudge.replies.reading import Marks, PlacedFormat
 from groundjudge.replies.value import Reader, write_value
@@ -54,14 +54,12 @@ class Member(NamedTuple):
 
     Attributes:
         key: its key in lower case; None if it has no colon.
-        start: where its value begins, after the colon.
-        end: where its value ends.
+        span: the span of its value, after the colon.
         value: the text of its value, without comments.
     """
 
     key: str | None
-    start: int
-    end: int
+    span: Span
     value: str
 
 
@@ -69,14 +67,12 @@ class JsonObject(NamedTuple):
     """An outermost object of a text.
 
     Attributes:
-        start: where it begins.
-        end: the index after its closing brace.
+        span: its span, with the braces.
         members: its own members; none if it is in a list or a string.
         comments: the comments in it.
     """
 
-    start: int
-    end: int
+    span: Span
     members: Sequence[Member]
     comments: Sequence[str]
 
@@ -119,23 +115,21 @@ class Json(PlacedFormat):
         objects = _read_objects(text)
         blanks: list[tuple[int, int, str]] = []
         for json_object in objects:
-            blank = " " * (json_object.end - json_object.start)
-            blanks.append((json_object.start, json_object.end, blank))
+            start, end = json_object.span
+            blanks.append((start, end, " " * (end - start)))
         outside, _ = replaced(text, blanks)
-        last_mention = -1
-        for mention in self._mentions(outside):
-            last_mention = mention.start()
+        last_mention = max((mention.start() for mention in self._mentions(outside)), default=-1)
         is_hidden = self._may_be_outside(outside)
         places: list[Place] = []
         for json_object in objects:
-            span = (json_object.start, json_object.end)
+            span = json_object.span
+            end = span[1]
             verdicts = json_object.members_with(self.value)
             if any(map(self._may_change_score, json_object.comments)):
                 is_hidden = True
             if verdicts:
                 lacks_key = any(member.key is None for member in json_object.members)
-                is_followed = last_mention >= json_object.end or UNIT.match(outside, json_object.end)
-                if lacks_key or is_followed:
+                if lacks_key or last_mention >= end or UNIT.match(outside, end):
                     is_hidden = True
             elif places or any(self._mentions(text[slice(*span)])):
                 # A judge may quote a document that contains a score, and then begins something that swallows
@@ -143,14 +137,14 @@ class Json(PlacedFormat):
                 is_hidden = True
             for member in verdicts:
                 value = _read_value(member.value, reader)
-                places.append(Place("value", (member.start, member.end), span, text=value))
+                places.append(Place("value", member.span, span, text=value))
             if self.shares and verdicts:
                 for member in json_object.members_with(self.shares):
                     shares = fold(_decode(member.value)).text
-                    places.append(Place("shares", (member.start, member.end), span, text=shares))
+                    places.append(Place("shares", member.span, span, text=shares))
         if is_hidden:
-            end = (len(text), len(text))
-            places.append(Place("other", end, end, is_closed=False))
+            behind = (len(text), len(text))
+            places.append(Place("other", behind, behind, is_closed=False))
         return places
 
     def find_reason(self, reader: Reader, places: Sequence[Place], verdict: Place) -> str:  # noqa: ARG002
@@ -172,14 +166,11 @@ class Json(PlacedFormat):
     def write_reply(self, reading: Reading) -> str:
         """Write the object, with the explanation first and the number without an exponent."""
         verdict = write_value(reading)
-        if reading.label:
-            verdict = json.dumps(verdict, ensure_ascii=False)
-        text = json.dumps({self.reason: reading.reason}, ensure_ascii=False).removesuffix("}")
-        text += f", {json.dumps(self.value, ensure_ascii=False)}: {verdict}"
+        members = [(self.reason, _encode(reading.reason))]
+        members.append((self.value, _encode(verdict) if reading.label else verdict))
         if self.shares and reading.shares:
-            shares = json.dumps({self.shares: reading.shares}, ensure_ascii=False)
-            return f"{text}, {shares.removeprefix('{')}"
-        return text + "}"
+            members.append((self.shares, _encode(reading.shares)))
+        return "{" + ", ".join(f"{_encode(key)}: {value}" for key, value in members) + "}"
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """Return the schema of an object: first the explanation, then a value or label of the scale."""
@@ -244,10 +235,10 @@ def _read_objects(text: str) -> list[JsonObject]:
         json_object = _read_object(text, start)
         if json_object is None or len(objects) == MAX_OBJECTS:
             break
-        if open_brackets or is_quoted(text, start, json_object.end):
+        if open_brackets or is_quoted(text, *json_object.span):
             json_object = json_object._replace(members=())
         objects.append(json_object)
-        position = json_object.end
+        position = json_object.span[1]
     return objects
 
 
@@ -284,11 +275,11 @@ def _read_object(text: str, start: int) -> JsonObject | None:
         else:
             # There may be nothing between two commas, or after the last one.
             if key is not None or part.strip():
-                members.append(Member(key, part_start, token.start(), part.strip()))
+                members.append(Member(key, (part_start, token.start()), part.strip()))
             key = None
         part_start = token.start() + 1
         if depth == 0:
-            return JsonObject(start, token.end(), members, comments)
+            return JsonObject((start, token.end()), members, comments)
     return None
 
 
@@ -317,6 +308,11 @@ def _read_value(source: str, reader: Reader) -> str:
     if not is_string and any(map(str.isdigit, place)) and not NUMBER.fullmatch(place):
         raise reader.make_error(reader.misfit_code(place), place)
     return place
+
+
+def _encode(text: str) -> str:
+    """Return a text as a JSON string."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _decode(source: str) -> str:

@@ -97,7 +97,8 @@ def _spans_of_lines(reader: Reader) -> list[Span]:
     Folding turns every carriage return into a line end, but in a note it isn't one.
     """
     text, raw, origins = reader.text, reader.reply.raw, reader.reply.origins
-    ends = [end.start() for end in LINE_END.finditer(text) if raw[origins[end.start()]] == "\n"]
+    line_ends = (match.start() for match in LINE_END.finditer(text))
+    ends = [end for end in line_ends if raw[origins[end]] == "\n"]
     starts = [0, *(end + 1 for end in ends)]
     spans = zip(starts, [*ends, len(text)], strict=True)
     return [span for span in spans if text[slice(*span)].strip()]

@@ -12,12 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import dropwhile
 from unicodedata import category
 
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.replies.format import NO_EXPECTATION, Expectation, PartReading, Place, Reading, Span
 from groundjudge.replies.opening import LETTER_OR_DIGIT, FoldedText
-from groundjudge.scale import MARKS, SPACES, Scale, fold_label, unwrap
+from groundjudge.scale import Scale, fold_label, fold_marks, unwrap
 from groundjudge.text.letters import UNSPACED
 from groundjudge.text.negations import negated_at
 from groundjudge.text.patterns import compile_when_used
@@ -105,31 +106,28 @@ class Reader:
         """
         if len(places) > MAX_PLACES:
             raise self.make_error("ambiguous", part_name=part_name)
-        texts = [self.text_of(place) for place in places]
-        readings = [self.read_place(text) for text in texts]
-        index = 0
-        while index < len(readings) and readings[index] == "no_verdict":
-            index += 1
-        if index == len(readings):
+        pairs = [(place, self.read_place(self.text_of(place))) for place in places]
+        stated = [*dropwhile(lambda pair: pair[1] == "no_verdict", pairs)]
+        if not stated:
             raise self.make_error("no_verdict", part_name=part_name)
-        first = readings[index]
-        # All others must say the same.
-        for reading in readings[index + 1 :]:
+        verdict, first = stated[0]
+        for _, reading in stated[1:]:  # all others must say the same
             # If several places cannot be read, the error of the first one says what is wrong.
             is_any_read = isinstance(reading, Reading) or isinstance(first, Reading)
             if is_any_read and reading != first:
-                raise self.make_error("ambiguous", " ... ".join(texts[index:]), part_name)
+                quote = " ... ".join(self.text_of(place) for place, _ in stated)
+                raise self.make_error("ambiguous", quote, part_name)
         if isinstance(first, str):
-            raise self.make_error(first, texts[index], part_name)
-        for place in places[index:]:
+            raise self.make_error(first, self.text_of(verdict), part_name)
+        for place, _ in stated:
             if place.scale and not _states_scale(place.scale, self.scale):
                 raise self.make_error("out_of_scale", place.scale, part_name)
             below = self.text[slice(*place.below)]
             is_followed = GOES_ON_BELOW.match(below) is not None
             if is_followed or (self.has_below(place) and not prose_may_follow):
                 raise self.make_error("ambiguous", below.strip(), part_name)
-        span = self._find_value(places[index], first.span)
-        return places[index], Reading(first.value, label=first.label, span=span)
+        span = self._find_value(verdict, first.span)
+        return verdict, Reading(first.value, label=first.label, span=span)
 
     def read_score(self, place: Place, sentence: str) -> Reading:
         """Read the score of a sentence; without a value if it is NO CLAIM, and no label has that name.
@@ -199,12 +197,12 @@ class Reader:
         patterns: list[str] = []
         # The longest first: "not supported" is not "supported".
         for label in sorted(self.scale.choices, key=len, reverse=True):
-            text = re.escape(_fold_marks(label))
+            text = re.escape(fold_marks(label))
             # "a" in prose is not the grade A.
             patterns.append(f"(?i:{text})" if len(label) > 1 else text)
         # In scripts without spaces nothing shows where a word ends.
         letter = rf"[^\W{UNSPACED}]"
-        prose = _fold_marks(prose)
+        prose = fold_marks(prose)
         words = list(re.finditer(rf"(?<!{letter})(?:{'|'.join(patterns)})(?!{letter})", prose))
         if any(fold_label(word[0]) != fold_label(reading.label) for word in words):
             return True
@@ -261,11 +259,6 @@ class Reader:
             return True
         label = label_of(number, self.expectation.levels)
         return label is not None and fold_label(remark) == fold_label(label)
-
-
-def _fold_marks(text: str) -> str:
-    """Return a text with the same white space, dashes and apostrophes as other texts."""
-    return re.sub(SPACES, " ", text).translate(MARKS)
 
 
 def _states_scale(bracket: str, scale: Scale) -> bool:

@@ -7,7 +7,6 @@ The mean of this distribution agrees with people a little better than the likeli
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -61,14 +60,11 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     token, before = _find_deciding_token(reply, verdict.span)
     if token is None:
         return None
-    folded_labels = {name: fold_label(name) for name in values_of(scale)}
+    folded_labels = {name: fold_label(name).encode() for name in values_of(scale)}
+    candidates = (token.text, *dict(token.candidates))
     # What each candidate contains of the verdict, and then the value that this is or begins.
-    texts: dict[bytes, str] = {}
-    for candidate in (token.text, *dict(token.candidates)):
-        texts[candidate] = _begun_text(candidate, before, scale)
-    names: dict[bytes, str | None] = {}
-    for candidate, text in texts.items():
-        names[candidate] = _begun_value(text, texts.values(), folded_labels)
+    texts = {candidate: _begun_text(candidate, before, scale) for candidate in candidates}
+    names = {candidate: _begun_value(texts[candidate], texts.values(), folded_labels) for candidate in texts}
     if names[token.text] != write_value(verdict):  # the token that the model chose begins several values
         return None
     shares: dict[str, float] = {}
@@ -90,33 +86,27 @@ def _find_deciding_token(reply: Reply, span: Span | None) -> tuple[Token | None,
     """
     if span is None or not reply.tokens:
         return None, b""
-    starts = [0]
-    for token in reply.tokens:
-        starts.append(starts[-1] + len(token.text))
     spelt = b"".join(token.text for token in reply.tokens)
     text = reply.text.encode().rstrip()
     # Where the text begins in what the tokens spell, with the last token or without it.
-    offset = None
-    for end in (starts[-1], starts[-2]):
+    for end in (len(spelt), len(spelt) - len(reply.tokens[-1].text)):
         tokens_text = spelt[:end].rstrip()
         if tokens_text.endswith(text):
-            offset = len(tokens_text) - len(text)
+            position = len(tokens_text) - len(text) + len(reply.text[: span[0]].encode())
             break
-    if offset is None:
+    else:
         return None, b""
-    position = offset + len(reply.text[: span[0]].encode())
-    index = bisect_right(starts, position) - 1
-    if index == len(reply.tokens):
-        return None, b""
-    token = reply.tokens[index]
-    return token, token.text[: position - starts[index]]
+    for token in reply.tokens:
+        if position < len(token.text):
+            return token, token.text[:position]
+        position -= len(token.text)
+    return None, b""
 
 
-def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
-    """Return the part of the verdict in a candidate, as `fold_label` writes labels; "" if there is none.
+def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> bytes:
+    """Return the part of the verdict in a candidate, as `fold_label` writes labels; b"" if there is none.
 
-    For the candidate `: "Yes` it is "yes" if the verdict follows `: "`. Bytes of an incomplete character
-    become surrogates.
+    For the candidate `: "Yes` it is b"yes" if the verdict follows `: "`. It may end within a character.
 
     Args:
         candidate: the bytes of a token that could replace the deciding one.
@@ -126,15 +116,15 @@ def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
     lead = before.strip(AROUND)
     text = candidate.lstrip(AROUND)
     if not text.startswith(lead):
-        return ""
+        return b""
     verdict = text.removeprefix(lead).lstrip(AROUND).decode(errors="surrogateescape")
     line, newline, _ = fold(verdict).text.casefold().translate(MARKS).partition("\n")
     if scale.choices:
         line = re.sub(SPACES, " ", line)
-    return line.rstrip(" ") + newline
+    return (line.rstrip(" ") + newline).encode(errors="surrogateescape")
 
 
-def _begun_value(text: str, texts: Iterable[str], folded_labels: Mapping[str, str]) -> str | None:
+def _begun_value(text: bytes, texts: Iterable[bytes], folded_labels: Mapping[str, bytes]) -> str | None:
     """Return the one value or label that a text is or begins; None if there is none, or several.
 
     If it begins several, those that a longer text also begins do not count: "1" is not the beginning of "10"
@@ -147,17 +137,13 @@ def _begun_value(text: str, texts: Iterable[str], folded_labels: Mapping[str, st
     """
     if not text:
         return None
-    names = [name for name, folded in folded_labels.items() if _begins(text, folded)]
+    names = [name for name, folded in folded_labels.items() if folded.startswith(text)]
     if not names:  # "A*" is the beginning of itself, and not the end of "A"
         for name, folded in folded_labels.items():
-            if text.startswith(folded) and not GOES_ON.match(text, len(folded)):
+            behind = text.removeprefix(folded).decode(errors="surrogateescape")
+            if text.startswith(folded) and not GOES_ON.match(behind):
                 names.append(name)
     elif len(names) > 1:
-        longer = [other for other in texts if other != text and _begins(text, other)]
-        names = [name for name in names if not any(_begins(other, folded_labels[name]) for other in longer)]
+        longer = [other for other in texts if other != text and other.startswith(text)]
+        names = [name for name in names if not any(map(folded_labels[name].startswith, longer))]
     return names[0] if len(names) == 1 else None
-
-
-def _begins(text: str, whole: str) -> bool:
-    """Whether another text begins with this one, which may end within a character: "supp" and "supported"."""
-    return whole.encode(errors="surrogateescape").startswith(text.encode(errors="surrogateescape"))

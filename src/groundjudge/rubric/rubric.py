@@ -461,7 +461,7 @@ class Rubric:
     def write(self, reading: Reading) -> str:
         """Write a reply that `read` reads as this reading. Without shares, its value gets all of them."""
         if self.weighted == "stated" and not reading.shares:
-            sure = {name_of(reading, self.scale, self.levels): 1.0}
+            sure = {name_of(reading, values_of(self.scale, self.levels), self.levels): 1.0}
             reading = replace(reading, shares=write_shares(sure, self.scale, self.levels))
         return self.format.write_reply(reading)
 
@@ -505,8 +505,9 @@ class Rubric:
                 reading = replace(reading, warnings=(*reading.warnings, SHARES_UNREADABLE))
         elif self.weighted:
             reading = with_probabilities(reading, reply, self.scale)
+        # If the score is weighted, means replace the values that were read.
         weighed = reading
-        if self.weighted:  # means replace the values that were read, where their distributions are known
+        if self.weighted:
             weighed = weigh(reading, self.scale, self.levels, self.not_applicable)
         parts, quote_warnings = make_parts(weighed, reading, self.scale, case, sentences)
         reason = reason_of(weighed, parts, reply.limits)
