@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
-from groundjudge.replies.format import PartReading, Reading
+from groundjudge.replies.format import NO_LEVELS, PartReading, Reading
 from groundjudge.replies.value import label_of, write_value
 from groundjudge.scale import DIGITS, Scale
 
 # Endpoints return the probabilities of at most 20 tokens.
 MAX_VALUES = 20
-
-NO_LEVELS: Mapping[float, str] = MappingProxyType({})
 
 
 def values_of(scale: Scale, levels: Mapping[float, str] = NO_LEVELS) -> dict[str, float | None]:

@@ -16,6 +16,9 @@ Span: TypeAlias = tuple[int, int]
 """A range in the raw reply: its first index, and the index after its last."""
 
 
+NO_LEVELS: Mapping[float, str] = MappingProxyType({})
+
+
 class Expectation(NamedTuple):
     """What a format may need to know about the question, besides the scale.
 
@@ -27,7 +30,7 @@ class Expectation(NamedTuple):
         earlier: the part kept from an earlier reply, which this one completes; "" if there is none.
     """
 
-    levels: Mapping[float, str] = MappingProxyType({})
+    levels: Mapping[float, str] = NO_LEVELS
     response: str | None = None
     sentences: Sentences | None = None
     earlier: str = ""

@@ -29,10 +29,9 @@ MAX_RANGE = 1000
 """How many of the source's sentences one range may name, if their number is unknown."""
 
 # The first field of a line, as models write it: "3", "**3.**" (emphasis is folded), "- [3]", "| 3".
-MARK = compile_when_used(
-    r"^[^\S\n]*(?P<row>\|)?[^\S\n]*(?:[-*•][^\S\n]+)?[(\[]?(?P<name>[1-9][0-9]{0,5}|ALL)[.)\]]?[^\S\n]*\|",
-    re.MULTILINE | re.IGNORECASE,
-)
+_FIRST_FIELD = r"(?P<row>\|)?[^\S\n]*(?:[-*•][^\S\n]+)?[(\[]?(?P<name>[1-9][0-9]{0,5}|ALL)[.)\]]?[^\S\n]*\|"
+FIRST_FIELD = compile_when_used(_FIRST_FIELD, re.IGNORECASE)
+MARK = compile_when_used(rf"^[^\S\n]*{_FIRST_FIELD}", re.MULTILINE | re.IGNORECASE)
 SOURCES = compile_when_used(r"(?P<first>[1-9][0-9]{0,5})(?:\s*[-‐-―−]\s*(?P<last>[1-9][0-9]{0,5}))?")
 NO_SOURCE = compile_when_used(r"[-‐-―−]*")
 DASHES = compile_when_used(r"[\s|:-]*-[\s|:-]*")
@@ -73,9 +72,8 @@ class NumberedLines(PlacedFormat):
         start = 0
         while start < len(lines) and lines[start] is None:
             start += 1
-        ahead = texts[:start]
-        _check_ahead(reader, ahead, self.n_fields)
-        if any(map(FENCE.fullmatch, ahead)) and FENCE.fullmatch(texts[-1]):
+        _check_ahead(reader, texts, start, self.n_fields)
+        if any(map(FENCE.fullmatch, texts[:start])) and FENCE.fullmatch(texts[-1]):
             lines.pop()
         places: list[Place] = []
         texts_by_label: dict[str, str] = {}
@@ -104,19 +102,26 @@ def _spans_of_lines(reader: Reader) -> list[Span]:
     return [span for span in spans if text[slice(*span)].strip()]
 
 
-def _check_ahead(reader: Reader, texts: Sequence[str], n_fields: int) -> None:
+def _check_ahead(reader: Reader, texts: Sequence[str], start: int, n_fields: int) -> None:
     """Check that nothing ahead of the lines may be one, and that the head of a table names their columns.
+
+    Args:
+        reader: the reader of the reply.
+        texts: all lines of the reply.
+        start: the index of the first line of a verdict; the number of lines if there is none.
+        n_fields: how many columns there are.
 
     Raises:
         ReplyError: `ambiguous`: something else has a bar and a digit, or a head has more or fewer columns, or
             the score is not the last one.
     """
-    for text, next_text in zip_longest(texts, texts[1:], fillvalue=""):
+    has_verdict = start < len(texts)
+    for text, next_text in zip_longest(texts[:start], texts[1:start], fillvalue=""):
         columns = text.strip().casefold().removeprefix("|").removesuffix("|").split("|")
         is_head = DASHES.fullmatch(next_text) is not None
         is_odd = "|" in text and any(map(str.isdigit, text)) and not is_head
         # Anything else with one column is prose, or the token of a template.
-        if len(columns) > 1 and (is_head or any("score" in column for column in columns)):
+        if has_verdict and len(columns) > 1 and (is_head or any("score" in column for column in columns)):
             is_odd = is_odd or len(columns) != n_fields or "score" in "".join(columns[:-1])
         if is_odd:
             raise reader.make_error("ambiguous", text)
@@ -132,13 +137,15 @@ def _find_line(text: str, span: Span) -> Place | None:
 
     The bars around a table row do not separate fields.
     """
-    first = MARK.match(text, *span)
-    end = span[0] + len(text[slice(*span)].rstrip())
+    line = text[slice(*span)]
+    start = span[0] + len(line) - len(line.lstrip())
+    end = span[0] + len(line.rstrip())
+    first = FIRST_FIELD.match(text, start, end)
     if first is not None and first["row"] and text.endswith("|", 0, end):
         end -= 1
     if first is None or first.end() > end:
         return None
-    last_bar = text.rfind("|", first.start(), end)
+    last_bar = text.rfind("|", start, end)
     return Place("value", (last_bar + 1, end), span, first["name"].upper())
 
 

@@ -51,7 +51,7 @@ def check_tiling(parts: Sequence[PartReading], response: str, reply: Reply) -> N
         next_end = bisect_left(bounds, start) + 1  # of the first sentence that begins there or later
         return start < end and next_end < len(bounds) and bounds[next_end] <= end
 
-    unrated: list[tuple[int, int]] = []
+    gaps: list[tuple[int, int]] = []
     foreign: list[str] = []
     surplus: list[int] = []  # the numbers of parts
     names: set[str] = set()
@@ -66,14 +66,13 @@ def check_tiling(parts: Sequence[PartReading], response: str, reply: Reply) -> N
                 foreign.append(part.name)
             continue
         end = start + len(name)
-        if must_be_rated(reached, start):
-            unrated.append((reached, start))
+        gaps.append((reached, start))
         if not must_be_rated(start, end):
             surplus.append(number)
         names.add(name)
         reached = end
-    if must_be_rated(reached, len(letters)):
-        unrated.append((reached, len(letters)))
+    gaps.append((reached, len(letters)))
+    unrated = [(start, end) for start, end in gaps if must_be_rated(start, end)]
     if unrated or foreign:
         # The index in the text of each letter, and of the end.
         places = [place for place, character in enumerate(response) for _ in fold_letters(character)]

@@ -150,17 +150,16 @@ class Reader:
         """
         if span is None:
             return None
-        origins = self.reply.origins
         content_start, content_end = place.content
-        if place.text is None:
-            return origins[content_start + span[0]], origins[content_start + span[1]]
-        # The text of the place was decoded: look for its value in what it was decoded from.
-        value = place.text[slice(*span)]
-        start = self.text.find(value, content_start, content_end)
-        # A value written with escapes is not found there, and cannot be weighted.
-        if start < 0 or "\\" in self.text[content_start:content_end]:
-            return None
-        return origins[start], origins[start + len(value)]
+        start = content_start + span[0]
+        if place.text is not None:
+            # The text of the place was decoded: look for its value in what it was decoded from.
+            start = self.text.find(place.text[slice(*span)], content_start, content_end)
+            # A value written with escapes is not found there, and cannot be weighted.
+            if start < 0 or "\\" in self.text[content_start:content_end]:
+                return None
+        end = start + span[1] - span[0]
+        return self.reply.origins[start], self.reply.origins[end]
 
     def read_place(self, place: str) -> Reading | str:
         """Read a place: return what it says, with the span of the value in it, or the code of its fault.
