@@ -51,10 +51,14 @@ _LINKS: Mapping[Language, str] = {
 }
 
 _INSIDE_WORDS = ".,:/'_@!#-"  # 9:00, and/or, don't, snake_case, !ready, C#
-_APOSTROPHES = "’ʼ"
-_DASHES = "‐‑‒–−"
-_BETWEEN_CLAUSES = "();—。，、；：！？"
 _SYMBOLS_WITH_MEANING = "%‰§"
+_FOLDED = {
+    **dict.fromkeys("’ʼ", "'"),
+    **dict.fromkeys("‐‑‒–−", "-"),
+    **dict.fromkeys("();—。、", " , "),  # between clauses
+    "&": " and ",
+    "|": " ",  # the bar of a table
+}
 
 _NUMBER = compile_when_used(r"(?P<number>-?\d[\d.,:]*)(?P<unit>[^\W\d_]*)")
 _THOUSANDS = compile_when_used(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -90,13 +94,11 @@ class _Characters(dict[int, str]):
     """What each character of a text becomes before the text is split at its spaces; filled as they occur."""
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        text = _fold_character(character)
-        self[code] = text
-        return text
+        self[code] = _fold_character(chr(code))
+        return self[code]
 
 
-_CHARACTERS = _Characters()
+_CHARACTERS = _Characters(str.maketrans(_FOLDED))
 
 
 def words(text: str, language: Language = "english") -> list[Word]:
@@ -131,26 +133,17 @@ def _fold(text: str) -> str:
 
 
 def _fold_character(character: str) -> str:
-    """Return what a character becomes: itself, a separate word, a comma between clauses, or a space."""
+    """Return what a character of no rule of its own becomes: itself, a separate word, a space or nothing."""
     kind = category(character)
     if kind[0] == "L" and east_asian_width(character) in {"W", "F"}:
         return f" {character} "
     if kind[0] in "LMN" or character in _INSIDE_WORDS:
         return character
-    if character in _APOSTROPHES:
-        return "'"
-    if character in _DASHES:
-        return "-"
-    if character in _BETWEEN_CLAUSES:
-        return " , "
-    if character == "&":
-        return " and "
     if kind == "Cf":
         return ""
-    # The bar of a table says nothing, and of modifiers (Sk) the backtick quotes code.
-    if character in _SYMBOLS_WITH_MEANING or (kind in {"Sc", "Sm", "So"} and character != "|"):
-        return f" {character} "
-    return " "
+    # Not modifiers (Sk): the backtick quotes code.
+    has_meaning = character in _SYMBOLS_WITH_MEANING or kind in {"Sc", "Sm", "So"}
+    return f" {character} " if has_meaning else " "
 
 
 @lru_cache(MAX_KEPT)
