@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +13,7 @@ from groundjudge.case.shapes import text_of
 from groundjudge.citations import without_markers
 from groundjudge.errors import ModelError
 from groundjudge.offline.alignment import as_compared, read_sources
-from groundjudge.offline.claims import Claim, read_claims
+from groundjudge.offline.claims import Claim, Finding, read_claims
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.distribution import values_of
 from groundjudge.replies.reply import NOT_DECIDED, Reply
@@ -117,13 +118,11 @@ def _source_texts(rubric: Rubric, case: Case) -> list[str]:
     """
     # In the prompt's order: texts are numbered in the reason, and the same in every process.
     fields = [prompt_input.field for prompt_input in rubric.inputs]
-    # A search that found nothing: there is nothing that could support a response.
-    is_empty_search = case.context is not None and not case.context and _needs_context(rubric)
-    if "context" in fields and (case.context or is_empty_search):
-        return [document.content for document in case.context or ()]
-    tool_results: list[str] = []
-    if isinstance(case.response, tuple):
-        tool_results = [message.content for message in case.response if message.role == "tool"]
+    # If a search found nothing, there may be nothing else that could support a response.
+    if "context" in fields and case.context is not None and (case.context or _needs_context(rubric)):
+        return [document.content for document in case.context]
+    messages = case.response if isinstance(case.response, tuple) else ()
+    tool_results = [message.content for message in messages if message.role == "tool"]
     steps: Sequence[Mapping[str, Sequence[str]]] = (
         {"reference": [case.reference or ""]},
         {"profile": [case.profile or ""], "answers": case.answers or ()},
@@ -192,15 +191,12 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim]) -> Readin
     for name in rubric.format.part_names:
         # Recall: the reference's sentences in the passage; precision: the passage's in the reference.
         looked_up = facts if name.casefold() == "recall" else claims
-        length = length_backed = 0
+        lengths = Counter[Finding]()
         for claim in looked_up:
-            n_letters = sum(map(str.isalnum, as_compared(claim.sentence)))
-            if claim.finding != "claims nothing":
-                length += n_letters
-            if claim.finding == "backed":
-                length_backed += n_letters
-        score = length_backed / length if length else 0.0
-        if looked_up is claims and length_backed < length:
+            lengths[claim.finding] += sum(map(str.isalnum, as_compared(claim.sentence)))
+        length = lengths["backed"] + lengths["undecided"]
+        score = lengths["backed"] / length if length else 0.0
+        if looked_up is claims and lengths["undecided"]:
             # One wrong sentence of many would pass: half the threshold keeps the harmonic mean below it.
             score *= rubric.threshold / 2
         value = rubric.scale.worst + score * (rubric.scale.best - rubric.scale.worst)

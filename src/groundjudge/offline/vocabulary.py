@@ -33,10 +33,8 @@ def _read_tables() -> Mapping[str, Sequence[str]]:
 @cache
 def vocabulary(language: Language, *groups: str) -> frozenset[str]:
     """Return the keys of the words in any of these groups, as in texts of a language."""
-    terms: list[str] = []
-    for group in groups:
-        terms.extend(_read_tables()[group])
-    return frozenset(word.key for word in words(" ".join(terms), language))
+    lines = [line for group in groups for line in _read_tables()[group]]
+    return frozenset(word.key for word in words(" ".join(lines), language))
 
 
 def is_pronoun(word: Word) -> bool:
