@@ -124,17 +124,15 @@ class Sources:
 
     def _begins_with(self, sentence: Sequence[Term], claim: Sequence[Term]) -> bool:
         """Whether a sentence begins with a claim, and nothing behind it limits that."""
-        end = 0
-        lacks_word = False
-        for term in claim:
-            may_lack = 0 < end < len(sentence) and not lacks_word
-            if may_lack and sentence[end].form != term.form and sentence[end].can_be_omitted:
-                lacks_word = True
-                end += 1
-            if end >= len(sentence) or sentence[end].form != term.form:
-                return False
-            end += 1
-        rest = sentence[end:]
+        forms = [term.form for term in claim]
+        pairs = enumerate(zip(sentence, forms, strict=False))
+        difference = next((place for place, (term, form) in pairs if term.form != form), 0)
+        # The claim may lack one word, but not the first.
+        if difference > 0 and sentence[difference].can_be_omitted:
+            sentence = [*sentence[:difference], *sentence[difference + 1 :]]
+        if [term.form for term in sentence[: len(claim)]] != forms:
+            return False
+        rest = sentence[len(claim) :]
         if not vocabulary(self.language, *LIMITS_BEHIND).isdisjoint(term.key for term in rest):
             return False
         # What follows directly says more about the last word: "5 million".

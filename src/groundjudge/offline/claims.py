@@ -69,12 +69,11 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
     compared = [as_compared((compared_text or text)[start:end]) for _, start, end in spans]
     reader = _Reader(sources, query)
     claims: list[Claim] = []
-    for number, span in enumerate(spans):
-        claim = reader.read(span.text, compared[number])
-        has_only_openers = claim.finding == "undecided" and not claim.sources and not claim.missing
-        if has_only_openers and number + 1 < len(spans):
-            # "Yes. We are open." claims what "Yes, we are open." does.
-            claim = reader.read(span.text, f"{compared[number]} {compared[number + 1]}")
+    for (sentence, _, _), looked_up, following in zip(spans, compared, [*compared[1:], ""], strict=False):
+        claim = reader.read(sentence, looked_up)
+        if claim.finding == "undecided" and not claim.sources and not claim.missing:
+            # It has only openers: "Yes. We are open." claims what "Yes, we are open." does.
+            claim = reader.read(sentence, f"{looked_up} {following}")
         claims.append(claim)
     return claims
 

@@ -57,11 +57,7 @@ class OfflineModel:
 
     name: str = "offline"
     never_waits: ClassVar[bool] = True
-
-    @property
-    def limits(self) -> str:
-        """A caveat to read with its results."""
-        return LIMITS
+    limits: ClassVar[str] = LIMITS
 
     @property
     def identity(self) -> str:
