@@ -120,12 +120,7 @@ class Reader:
         if isinstance(first, str):
             raise self.make_error(first, self.text_of(verdict), part_name)
         for place, _ in stated:
-            if place.scale and not _states_scale(place.scale, self.scale):
-                raise self.make_error("out_of_scale", place.scale, part_name)
-            below = self.text[slice(*place.below)]
-            is_followed = GOES_ON_BELOW.match(below) is not None
-            if is_followed or (self.has_below(place) and not prose_may_follow):
-                raise self.make_error("ambiguous", below.strip(), part_name)
+            self._check_around(place, part_name, prose_may_follow=prose_may_follow)
         span = self._find_value(verdict, first.span)
         return verdict, Reading(first.value, label=first.label, span=span)
 
@@ -135,11 +130,29 @@ class Reader:
         Raises:
             ReplyError: as for `read_verdict`.
         """
-        is_no_claim = fold_label(self.text_of(place)) == NO_CLAIM.casefold()
+        text = self.text_of(place)
+        is_no_claim = fold_label(text) == NO_CLAIM.casefold()
         if is_no_claim and not self.scale.find_choice(NO_CLAIM) and not self.has_below(place):
             return Reading(None)
-        _, reading = self.read_verdict([place], sentence)
-        return reading
+        reading = self.read_place(text)
+        if isinstance(reading, str):
+            raise self.make_error(reading, text, sentence)
+        self._check_around(place, sentence)
+        span = self._find_value(place, reading.span)
+        return Reading(reading.value, label=reading.label, span=span)
+
+    def _check_around(self, place: Place, part_name: str, *, prose_may_follow: bool = False) -> None:
+        """Check that a place's label states no other scale, and that nothing follows below the place.
+
+        Raises:
+            ReplyError: `out_of_scale`, `ambiguous`.
+        """
+        if place.scale and not _states_scale(place.scale, self.scale):
+            raise self.make_error("out_of_scale", place.scale, part_name)
+        below = self.text[slice(*place.below)]
+        is_followed = GOES_ON_BELOW.match(below) is not None
+        if is_followed or (self.has_below(place) and not prose_may_follow):
+            raise self.make_error("ambiguous", below.strip(), part_name)
 
     def _find_value(self, place: Place, span: Span | None) -> Span | None:
         """Return where a value is in the raw reply: that of `{"score": " 4 out of 5"}` is `4 out of 5`.
