@@ -12,6 +12,7 @@ from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.case.numbered import Sentences
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, text_of
 from groundjudge.prompt.fences import Block, attribute, without_control_tokens
+from groundjudge.text.printable import one_line
 from groundjudge.verdict import Frozen
 
 LEFT_OUT = "..."
@@ -111,7 +112,7 @@ class Input(Frozen):
 
 def _number_line(number: int, text: str) -> str:
     """Write a sentence on one line after its number, so that it cannot begin another line."""
-    return f"{number} | {' '.join(text.split())}"
+    return f"{number} | {one_line(text)}"
 
 
 def _shown_lines(numbers: Sequence[int], document: int, sentences: Sentences) -> list[str]:
