@@ -93,14 +93,13 @@ class Sources:
         keys = keys_of(claim)
         if len(keys) < MIN_WORDS:
             return None
-        claimed = _terms_of(claim, self.language)
         # The sentence has all words of the claim, so the rarest leads to it.
         rarest = min((self.by_key.get(key, ()) for key in keys), key=len)
         for sentence in rarest[:MAX_PLACES]:
             if not sentence.keys.issuperset(keys):
                 continue
             terms = _terms_of(sentence.words, self.language)
-            if self._begins_with(terms, claimed):
+            if self._begins_with(terms, _terms_of(claim, self.language)):
                 return sentence
             # "What does the museum cost? It costs 5 euros": the sentence may begin with "The museum".
             if asked is None or not is_pronoun(claim[0]):
