@@ -16,7 +16,7 @@ from typing import NamedTuple
 from groundjudge.case.case import Case, Context, Document
 from groundjudge.case.numbered import Sentences
 from groundjudge.text.patterns import compile_when_used
-from groundjudge.text.sentences import Span, sentences
+from groundjudge.text.sentences import Sentence, sentences
 from groundjudge.verdict import Citation, CitationFinding, Part
 
 SCORES = ("citation_precision", "citation_recall", "utilization")
@@ -207,7 +207,7 @@ class _Cited(NamedTuple):
 def _read_cited(
     response: str,
     documents: Sequence[Document],
-    spans: Sequence[Span] = (),
+    spans: Sequence[Sentence] = (),
     numbers: Mapping[str, int] | None = None,
 ) -> _Cited:
     """Read the citations of a response.
@@ -304,7 +304,7 @@ def _without_other_numbers(found: Sequence[Citation]) -> list[Citation]:
     return kept
 
 
-def _sentence_of(start: int, text: str, spans: Sequence[Span], starts: Sequence[int]) -> int:
+def _sentence_of(start: int, text: str, spans: Sequence[Sentence], starts: Sequence[int]) -> int:
     """Return the number of the sentence that a marker belongs to.
 
     Args:

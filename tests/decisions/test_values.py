@@ -12,12 +12,12 @@ from decision_models import RuleModel, answer_to, sure_of_the_best
 from decision_requests import inquiry_about
 
 from groundjudge import Verdict, load_rubric
-from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.evidence import SourceIndex, find_evidence
 from groundjudge.decisions.question import Option, Question
 from groundjudge.decisions.questionnaire import questionnaire_of
 from groundjudge.decisions.reading import AnswerValue, value_of
 from groundjudge.replies.distribution import confidence_of
+from groundjudge.text.sentences import Sentence
 from groundjudge.types import Judge, Rubric
 
 GROUNDEDNESS = load_rubric("groundedness")
@@ -190,8 +190,8 @@ def test_confidence(name: str) -> None:
     assert confidence_of(probabilities) == pytest.approx(confidence, abs=1e-9)
 
 
-def source_of(*texts: str) -> list[SourceSentence]:
-    return [SourceSentence(text, 0, 0, len(text)) for text in texts]
+def source_of(*texts: str) -> list[Sentence]:
+    return [Sentence(text, 0, len(text)) for text in texts]
 
 
 EVIDENCE: Mapping[str, tuple[list[float], list[str]]] = {
@@ -277,7 +277,7 @@ def test_sixty_sentences_are_offered_numbers_and_names_first() -> None:
     source = source_of(*(f"Nothing of note happened on day {'i' * number}." for number in range(500)))
     named = {7: "Rotterdam came first.", 300: "It cost 4711 euros.", 450: "the library opens"}
     for index, text in named.items():
-        source[index] = SourceSentence(text, 0, 0, len(text))
+        source[index] = Sentence(text, 0, len(text))
     offered = SourceIndex(source).offered_for("The library in Rotterdam cost 4711 euros")
     assert len(offered) == 60
     assert offered == sorted(set(offered))

@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 from groundjudge.case.case import Case, Document
-from groundjudge.text.sentences import Span, sentences
-
-
-class SourceSentence(NamedTuple):
-    """A sentence of the context: `case.context[document].content[start:end] == text`."""
-
-    text: str
-    document: int
-    start: int
-    end: int
+from groundjudge.text.sentences import Sentence, sentences
 
 
 @dataclass(frozen=True)
@@ -30,8 +20,8 @@ class Sentences:
         shown: the numbers of the context's sentences that a prompt shows; None for all.
     """
 
-    source: Sequence[SourceSentence] = ()
-    response: Sequence[Span] = ()
+    source: Sequence[Sentence] = ()
+    response: Sequence[Sentence] = ()
     shown: frozenset[int] | None = None
 
     def is_shown(self, number: int) -> bool:
@@ -57,10 +47,9 @@ def number_sentences(case: Case) -> Sentences:
     return Sentences(cut_documents(case.context or ()), sentences(case.response_text))
 
 
-def cut_documents(documents: Iterable[Document]) -> list[SourceSentence]:
-    """Cut documents into sentences."""
-    source: list[SourceSentence] = []
+def cut_documents(documents: Iterable[Document]) -> list[Sentence]:
+    """Cut documents into sentences, of which `case.context[document].content[start:end] == text`."""
+    source: list[Sentence] = []
     for index, document in enumerate(documents):
-        for text, start, end in sentences(document.content):
-            source.append(SourceSentence(text, index, start, end))
+        source += sentences(document.content, index)
     return source

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from groundjudge.case.numbered import SourceSentence
 from groundjudge.decisions.answers import Probabilities
 from groundjudge.decisions.question import Question
 from groundjudge.rubric.parts import evidence_of
+from groundjudge.text.sentences import Sentence
 from groundjudge.text.words import words
 from groundjudge.verdict import Evidence
 
@@ -29,7 +29,7 @@ SPECIAL_WEIGHT = 100
 class SourceIndex:
     """The sentences of the source, and which words they have."""
 
-    def __init__(self, source: Sequence[SourceSentence]) -> None:
+    def __init__(self, source: Sequence[Sentence]) -> None:
         self._n_sentences = len(source)
         self._indices_of_words: defaultdict[str, list[int]] = defaultdict(list)
         for index, sentence in enumerate(source):
@@ -67,7 +67,7 @@ class SourceIndex:
 
 
 def find_evidence(
-    probabilities: Probabilities, question: Question, source: Sequence[SourceSentence]
+    probabilities: Probabilities, question: Question, source: Sequence[Sentence]
 ) -> tuple[Evidence, ...]:
     """Return the sentences that support one of the response, the likeliest first.
 

@@ -57,7 +57,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)  # each is a key of its own, however often its words are repeated
-class Sentence:
+class SourceSentence:
     """A sentence of a source: where it is, its text, its words, and the keys of its content words."""
 
     passage: Passage
@@ -81,9 +81,9 @@ class Sources:
     """
 
     language: Language
-    by_key: Mapping[str, Sequence[Sentence]]
+    by_key: Mapping[str, Sequence[SourceSentence]]
 
-    def find(self, claim: Sequence[Word], asked: frozenset[str] | None) -> Sentence | None:
+    def find(self, claim: Sequence[Word], asked: frozenset[str] | None) -> SourceSentence | None:
         """Find a sentence that says what a claim says; None if there is none.
 
         Args:
@@ -137,7 +137,7 @@ class Sources:
         # What follows directly says more about the last word: "5 million".
         return not rest or rest[0].begins_phrase
 
-    def nearest(self, keys: Sequence[str]) -> tuple[Sequence[Sentence], float]:
+    def nearest(self, keys: Sequence[str]) -> tuple[Sequence[SourceSentence], float]:
         """Return the sentence that shares the most words with a claim, if any, and the claim's rank, 0 to 1.
 
         Two thirds of the rank are the content words that any sentence has, one third those of this one, which
@@ -159,7 +159,7 @@ def read_sources(documents: Sequence[str], response: str, query: str = "") -> So
     """Read the sentences that can support a response to a query."""
     language = language_of((query, response, *documents))
     looked_up = frozenset(keys_of(words(response, language)))
-    found_sentences: defaultdict[str, list[Sentence]] = defaultdict(list)
+    found_sentences: defaultdict[str, list[SourceSentence]] = defaultdict(list)
     for number, content in enumerate(documents):
         for sentence in _read_document(number, content, language):
             for key in sentence.keys & looked_up:
@@ -168,10 +168,10 @@ def read_sources(documents: Sequence[str], response: str, query: str = "") -> So
 
 
 @lru_cache(maxsize=32)  # several judges, or several responses, share their sources
-def _read_document(document: int, content: str, language: Language) -> Sequence[Sentence]:
+def _read_document(document: int, content: str, language: Language) -> Sequence[SourceSentence]:
     """Read the sentences of a document. One with an aside comes twice: as it is, and without the aside."""
-    found_sentences: list[Sentence] = []
-    for text, start, end in sentences(content):
+    found_sentences: list[SourceSentence] = []
+    for text, start, end, _ in sentences(content):
         if asks(text):
             continue
         readings = [text]
@@ -182,7 +182,7 @@ def _read_document(document: int, content: str, language: Language) -> Sequence[
         for reading in readings:
             sentence_words = words(as_compared(reading), language)
             keys = frozenset(keys_of(sentence_words))
-            found_sentences.append(Sentence(Passage(document, start, end), text, sentence_words, keys))
+            found_sentences.append(SourceSentence(Passage(document, start, end), text, sentence_words, keys))
     return found_sentences
 
 

@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from typing import Literal, TypeAlias
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.alignment import Sentence, Sources, as_compared, asks
+from groundjudge.offline.alignment import Sources, SourceSentence, as_compared, asks
 from groundjudge.offline.vocabulary import is_pronoun, keys_of, vocabulary
 from groundjudge.text.patterns import compile_when_used
 from groundjudge.text.sentences import sentences
@@ -47,7 +47,7 @@ class Claim:
     sentence: str
     finding: Finding
     score: float = 0.0
-    sources: tuple[Sentence, ...] = ()
+    sources: tuple[SourceSentence, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -66,14 +66,14 @@ def read_claims(text: str, sources: Sources, query: str = "", compared_text: str
         compared_text: the text with its meaningless parts blanked out, so that offsets stay; "": it has none.
     """
     spans = sentences(text)
-    compared = [as_compared((compared_text or text)[start:end]) for _, start, end in spans]
+    compared = [as_compared((compared_text or text)[span.start : span.end]) for span in spans]
     reader = _Reader(sources, query)
     claims: list[Claim] = []
-    for (sentence, _, _), looked_up, following in zip(spans, compared, [*compared[1:], ""], strict=False):
-        claim = reader.read(sentence, looked_up)
+    for span, looked_up, following in zip(spans, compared, [*compared[1:], ""], strict=False):
+        claim = reader.read(span.text, looked_up)
         if claim.finding == "undecided" and not claim.sources and not claim.missing:
             # It has only openers: "Yes. We are open." claims what "Yes, we are open." does.
-            claim = reader.read(sentence, f"{looked_up} {following}")
+            claim = reader.read(span.text, f"{looked_up} {following}")
         claims.append(claim)
     return claims
 
@@ -127,14 +127,14 @@ class _Reader:
                 return sentence_words[:number], sentence_words[number:]
         return sentence_words, ()
 
-    def _find(self, statement: Sequence[Word]) -> list[Sentence]:
+    def _find(self, statement: Sequence[Word]) -> list[SourceSentence]:
         """Find the sentences that say a statement, each of them one or more clauses; [] if it is not said."""
         conjunctions = self._vocabulary("conjunctions")
         # Most of what is not said has a word that no source has.
         if not self._sources.by_key.keys() >= set(keys_of(statement)) - conjunctions:
             return []
         clauses = self._clauses_of(statement)
-        backing: list[Sentence] = []
+        backing: list[SourceSentence] = []
         while clauses:
             # Only the first clause can mean what the query asks about by "it".
             asked = None if backing else self._asked
@@ -173,7 +173,9 @@ class _Reader:
             return [statement]
         return [*clauses]
 
-    def _agree(self, openers: Sequence[Word], statement: Sequence[Word], backing: Sequence[Sentence]) -> bool:
+    def _agree(
+        self, openers: Sequence[Word], statement: Sequence[Word], backing: Sequence[SourceSentence]
+    ) -> bool:
         """Whether a yes or no agrees with the statement after it, and this is about all of what is asked.
 
         "No, we are open" contradicts itself, and "Yes, it is safe" says too much if it is safe for adults.
@@ -281,7 +283,7 @@ class _Reader:
         return vocabulary(self._sources.language, *groups)
 
 
-def _literalness(statement: Sequence[Word], backing: Sequence[Sentence]) -> float:
+def _literalness(statement: Sequence[Word], backing: Sequence[SourceSentence]) -> float:
     """Return the score of a supported claim: how many of its words are in the sources unchanged."""
     source_texts: set[str] = set()
     for source in backing:

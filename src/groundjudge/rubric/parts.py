@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groundjudge.case.case import Case
-from groundjudge.case.numbered import Sentences, SourceSentence
+from groundjudge.case.numbered import Sentences
 from groundjudge.errors import ReplyError, describe_fault
 from groundjudge.evidence import Folded, find, fold
 from groundjudge.replies import Reading
@@ -13,7 +13,7 @@ from groundjudge.replies.distribution import confidence_of, values_of
 from groundjudge.replies.numbered import SHARE_MISMATCH
 from groundjudge.replies.shares import SHARES_UNREADABLE
 from groundjudge.scale import Scale
-from groundjudge.text.sentences import Span
+from groundjudge.text.sentences import Sentence
 from groundjudge.verdict import Evidence, Part, Verdict
 
 EVIDENCE_NOT_FOUND = "evidence_not_found"
@@ -42,7 +42,7 @@ def make_parts(
             score = scale.score(weighed_part.value)
         evidence: tuple[Evidence, ...] = ()
         part_warnings: tuple[str, ...] = ()
-        place: Span | None = None
+        place: Sentence | None = None
         if sentences is not None and part.number is not None:
             place = sentences.response[part.number - 1]
             evidence = tuple(evidence_of(sentences.source[number - 1], number) for number in part.sources)
@@ -79,7 +79,7 @@ def make_parts(
     return tuple(parts), warnings
 
 
-def evidence_of(sentence: SourceSentence, number: int) -> Evidence:
+def evidence_of(sentence: Sentence, number: int) -> Evidence:
     """Return a sentence of the source as evidence, without a search."""
     return Evidence(
         quote=sentence.text,

@@ -72,15 +72,16 @@ _BOUNDARY = compile_when_used(
 )
 
 
-class Span(NamedTuple):
-    """A piece of a text and where it is: `whole[start:end] == text`."""
+class Sentence(NamedTuple):
+    """A sentence and where it is: `whole[start:end] == text`, in the document with that index."""
 
     text: str
     start: int
     end: int
+    document: int = 0
 
 
-def sentences(text: str) -> list[Span]:
+def sentences(text: str, document: int = 0) -> list[Sentence]:
     """Return the sentences of a text, which contain all of it except the white space between them.
 
     Each has a letter or a digit: anything without belongs to the sentence before, and so do the citation
@@ -99,13 +100,14 @@ def sentences(text: str) -> list[Span]:
                 sentence_starts.append(piece_start)
             has_letter = True
         piece_start = piece_end
-    found_sentences: list[Span] = []
+    found_sentences: list[Sentence] = []
     for start, end in pairwise([*sentence_starts, len(text)]):
         sentence = text[start:end].lstrip()
         if sentence:
             sentence_start = end - len(sentence)  # only white space comes before it
             sentence = sentence.rstrip()
-            found_sentences.append(Span(sentence, sentence_start, sentence_start + len(sentence)))
+            sentence_end = sentence_start + len(sentence)
+            found_sentences.append(Sentence(sentence, sentence_start, sentence_end, document))
     return found_sentences
 
 

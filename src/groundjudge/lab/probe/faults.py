@@ -17,7 +17,7 @@ from groundjudge.lab.probe import edit
 from groundjudge.lab.probe.edit import Edit, with_response
 from groundjudge.text.negations import negated_at
 from groundjudge.text.patterns import compile_when_used
-from groundjudge.text.sentences import Span, sentences
+from groundjudge.text.sentences import Sentence, sentences
 
 # From a fact of the response to facts that could replace it, the best one first.
 Replacements: TypeAlias = Callable[[re.Match[str]], Iterable[str]]
@@ -294,7 +294,7 @@ def needed_sentence_removed(case: Case) -> Case | None:
     if not candidates:
         return None
 
-    def relevance(span: Span) -> tuple[float, int]:
+    def relevance(span: Sentence) -> tuple[float, int]:
         return edit.stated_share(case.query_text, span.text), len(span.text)
 
     removed = max(candidates, key=relevance)
