@@ -266,7 +266,7 @@ def test_all_else_is_undecided() -> None:
 )
 def test_passages_are_whole_sentences_of_the_source(row: Row, quotes: list[str]) -> None:
     (claim,) = claims_of(row)
-    assert [row[0][start:end] for _, start, end in claim.passages] == quotes
+    assert [row[0][source.start : source.end] for source in claim.sources] == quotes
 
 
 @pytest.mark.parametrize(

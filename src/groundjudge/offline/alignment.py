@@ -14,10 +14,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from groundjudge.evidence.sources import Passage
 from groundjudge.offline.vocabulary import LIMITS_AHEAD, LIMITS_BEHIND, is_pronoun, keys_of, vocabulary
 from groundjudge.text.patterns import compile_when_used
-from groundjudge.text.sentences import sentences, without_citations
+from groundjudge.text.sentences import Sentence, sentences, without_citations
 from groundjudge.text.words import Language, Word, language_of, words
 
 MIN_WORDS = 2
@@ -58,10 +57,9 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, eq=False)  # each is a key of its own, however often its words are repeated
 class SourceSentence:
-    """A sentence of a source: where it is, its text, its words, and the keys of its content words."""
+    """A sentence of a source, its words, and the keys of its content words."""
 
-    passage: Passage
-    text: str
+    sentence: Sentence
     words: Sequence[Word]
     keys: frozenset[str]
 
@@ -161,9 +159,9 @@ def read_sources(documents: Sequence[str], response: str, query: str = "") -> So
     looked_up = frozenset(keys_of(words(response, language)))
     found_sentences: defaultdict[str, list[SourceSentence]] = defaultdict(list)
     for number, content in enumerate(documents):
-        for sentence in _read_document(number, content, language):
-            for key in sentence.keys & looked_up:
-                found_sentences[key].append(sentence)
+        for source in _read_document(number, content, language):
+            for key in source.keys & looked_up:
+                found_sentences[key].append(source)
     return Sources(language, dict(found_sentences))
 
 
@@ -171,18 +169,18 @@ def read_sources(documents: Sequence[str], response: str, query: str = "") -> So
 def _read_document(document: int, content: str, language: Language) -> Sequence[SourceSentence]:
     """Read the sentences of a document. One with an aside comes twice: as it is, and without the aside."""
     found_sentences: list[SourceSentence] = []
-    for text, start, end, _ in sentences(content):
-        if asks(text):
+    for sentence in sentences(content, document):
+        if asks(sentence.text):
             continue
-        readings = [text]
-        asides = " ".join(_ASIDE.findall(text))
+        readings = [sentence.text]
+        asides = " ".join(_ASIDE.findall(sentence.text))
         # "(rarely)" limits what it stands in.
         if asides and vocabulary(language, *LIMITS_AHEAD).isdisjoint(keys_of(words(asides, language))):
-            readings.append(_ASIDE.sub(" ", text))
+            readings.append(_ASIDE.sub(" ", sentence.text))
         for reading in readings:
             sentence_words = words(as_compared(reading), language)
             keys = frozenset(keys_of(sentence_words))
-            found_sentences.append(SourceSentence(Passage(document, start, end), text, sentence_words, keys))
+            found_sentences.append(SourceSentence(sentence, sentence_words, keys))
     return found_sentences
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Literal, TypeAlias
 
-from groundjudge.evidence.sources import Passage
 from groundjudge.offline.alignment import Sources, SourceSentence, as_compared, asks
 from groundjudge.offline.vocabulary import is_pronoun, keys_of, vocabulary
 from groundjudge.text.patterns import compile_when_used
-from groundjudge.text.sentences import sentences
+from groundjudge.text.sentences import Sentence, sentences
 from groundjudge.text.words import Word, words
 
 Finding: TypeAlias = Literal["backed", "undecided", "claims nothing"]
@@ -47,13 +46,8 @@ class Claim:
     sentence: str
     finding: Finding
     score: float = 0.0
-    sources: tuple[SourceSentence, ...] = ()
+    sources: tuple[Sentence, ...] = ()
     missing: tuple[str, ...] = ()
-
-    @property
-    def passages(self) -> tuple[Passage, ...]:
-        """Where these sentences are."""
-        return tuple(source.passage for source in self.sources)
 
 
 def read_claims(text: str, sources: Sources, query: str = "", compared_text: str = "") -> list[Claim]:
@@ -106,15 +100,16 @@ class _Reader:
             return Claim(sentence, "claims nothing")
         backing = self._find(statement)
         if backing and self._agree(openers, statement, backing):
-            sources = {source.passage: source for source in backing}  # one may say several clauses
-            return Claim(sentence, "backed", _literalness(statement, backing), tuple(sources.values()))
+            sources = tuple(dict.fromkeys(source.sentence for source in backing))  # one may say two clauses
+            return Claim(sentence, "backed", _literalness(statement, backing), sources)
         # After the search: "The shop is not open" is found in a source that says so.
         if self._is_honest_refusal(sentence_words):
             return Claim(sentence, "claims nothing")
         nearest, rank = self._sources.nearest(keys_of(statement))
         known = {key for source in nearest for key in source.keys}
         missing = [word.text for word in statement if word.kind == "content" and word.key not in known]
-        return Claim(sentence, "undecided", rank, tuple(nearest), tuple(dict.fromkeys(missing)))
+        sources = tuple(source.sentence for source in nearest)
+        return Claim(sentence, "undecided", rank, sources, tuple(dict.fromkeys(missing)))
 
     def _split_openers(self, sentence_words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
         """Split off the words that only open a statement: "Yes, we are open" -> "Yes", "we are open"."""

@@ -153,7 +153,7 @@ def _rate_sentences(request: Request, claims: Sequence[Claim]) -> Reading:
             value, label = _value_of(rubric, claim)
             whole = min(whole, _score_of(rubric, claim))
         quotes = tuple(source.text for source in claim.sources)
-        places = [(document, start) for document, start, _ in claim.passages]
+        places = [(source.document, source.start) for source in claim.sources]
         sources = tuple(numbers[place] for place in places if place in numbers)
         parts.append(PartReading(claim.sentence, value, _finding_of(claim), quotes, label, sources=sources))
     known_whole = None if request.sentences is None else whole
@@ -260,8 +260,8 @@ def _finding_of(claim: Claim) -> str:
         return NOTHING_STATED
     places: list[str] = []
     for source in claim.sources:
-        document, start, end = source.passage
-        places.append(f"text {document + 1} ({start} to {end}): {_in_quotes(source.text)}")
+        place = f"text {source.document + 1} ({source.start} to {source.end})"
+        places.append(f"{place}: {_in_quotes(source.text)}")
     where = ", ".join(places)
     sentence = _in_quotes(claim.sentence)
     if claim.finding == "backed":
