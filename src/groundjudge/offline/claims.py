@@ -82,7 +82,6 @@ class _Reader:
             "greetings", "openers", "auxiliaries", "question_words", "i", "we", "you", "agreement"
         )
         self._talk = self._empty | self._vocabulary("talk")
-        self._negations = self._vocabulary("negations")
         questions = [text for text in _SENTENCE_END.split(query) if asks(text)]
         # "Can you help me?" asks nothing that a source could answer.
         self._asked = frozenset(keys_of(words(" ".join(questions), sources.language))) - self._talk
@@ -219,7 +218,8 @@ class _Reader:
         # "Free." and "Not free." are statements; "Support today" may be about what the sources speak of.
         keys = frozenset(keys_of(sentence_words))
         talk = keys & self._vocabulary("talk")
-        return bool(talk) and talk.isdisjoint(self._sources.by_key) and len(keys - self._negations) > 1
+        has_two_words = len(keys - self._vocabulary("negations")) > 1
+        return has_two_words and bool(talk) and talk.isdisjoint(self._sources.by_key)
 
     def _is_answer(self, sentence_words: Sequence[Word], *, is_bare: bool) -> bool:
         """Whether a sentence answers a question ("Of course!" "I'm afraid not."), or only says yes or no."""
@@ -232,19 +232,16 @@ class _Reader:
         missing = frozenset(keys_of(sentence_words)) - self._empty - self._vocabulary("sources", "told")
         # A number may be one of the question.
         has_number = any(key[0].isdigit() for key in missing - self._asked)
-        if (
-            has_number
-            or not missing.isdisjoint(self._sources.by_key)
-            or self._has_pronoun_subject(sentence_words)
-        ):
+        is_known = not missing.isdisjoint(self._sources.by_key)
+        if has_number or is_known or self._has_pronoun_subject(sentence_words):
             return False
         denies_knowledge = False
         for clause in self._clauses_of(sentence_words):
             # "Whether it is open, the documents do not say."
-            asks = self._has(clause[:1], "question_words")
+            is_question = self._has(clause[:1], "question_words")
             if self._denies_knowledge(clause, has_topic=not missing <= self._talk):
                 denies_knowledge = True
-            elif not asks and not self._talk.issuperset(keys_of(clause)):
+            elif not is_question and not self._talk.issuperset(keys_of(clause)):
                 return False  # "The source does not mention parking, so it is free."
         return denies_knowledge
 
@@ -280,8 +277,6 @@ class _Reader:
 
 def _literalness(statement: Sequence[Word], backing: Sequence[SourceSentence]) -> float:
     """Return the score of a supported claim: how many of its words are in the sources unchanged."""
-    source_texts: set[str] = set()
-    for source in backing:
-        source_texts.update(word.text.casefold() for word in source.words)
+    source_texts = {word.text.casefold() for source in backing for word in source.words}
     n_unchanged = sum(word.text.casefold() in source_texts for word in statement)
     return WORST_BACKED + (1 - WORST_BACKED) * n_unchanged / len(statement)

@@ -148,10 +148,10 @@ def _rate_sentences(request: Request, claims: Sequence[Claim]) -> Reading:
     parts: list[PartReading] = []
     whole = 1.0
     for claim in claims:
-        value, label = None, rubric.scale.without_score or ""
+        score, value, label = 1.0, None, rubric.scale.without_score or ""
         if claim.finding != "claims nothing":
-            value, label = _value_of(rubric, claim)
-            whole = min(whole, _score_of(rubric, claim))
+            score, value, label = _rate(rubric, claim)
+        whole = min(whole, score)
         quotes = tuple(source.text for source in claim.sources)
         places = [(source.document, source.start) for source in claim.sources]
         sources = tuple(numbers[place] for place in places if place in numbers)
@@ -162,14 +162,14 @@ def _rate_sentences(request: Request, claims: Sequence[Claim]) -> Reading:
 
 def _rate_response(rubric: Rubric, claims: Sequence[Claim]) -> Reading:
     """Rate a response as a whole: like the sentence with the lowest score."""
-    real_claims = [claim for claim in claims if claim.finding != "claims nothing"]
-    without_claims = Claim("", "backed", STATES_NOTHING)
-    weakest = min(real_claims, key=lambda claim: _score_of(rubric, claim), default=without_claims)
-    value, label = _value_of(rubric, weakest)
-    shares = _shares_of(rubric, value, _score_of(rubric, weakest))
-    if not real_claims and rubric.not_applicable:
+    ratings = [_rate(rubric, claim) for claim in claims if claim.finding != "claims nothing"]
+    without_claims = _rate(rubric, Claim("", "backed", STATES_NOTHING))
+    value: float | None
+    score, value, label = min(ratings, default=without_claims)
+    shares = _shares_of(rubric, value, score)
+    if not ratings and rubric.not_applicable:
         value, shares = rubric.not_applicable[0], ""
-    if not real_claims and rubric.scale.without_score is not None:
+    if not ratings and rubric.scale.without_score is not None:
         value, label = None, rubric.scale.without_score
     level = label_of(value, rubric.levels) or ""
     return Reading(value, _reason_of(claims), level=level, label=label, shares=shares)
@@ -200,19 +200,18 @@ def _read_passage(rubric: Rubric, case: Case, claims: Sequence[Claim]) -> Readin
     return Reading(None, parts=tuple(parts))
 
 
-def _score_of(rubric: Rubric, claim: Claim) -> float:
-    """Return the score of a claim: backed ones pass, the others stay below the threshold."""
-    score = claim.score
-    if claim.finding != "backed":
-        score *= min(BELOW * rubric.threshold, HIGHEST_UNDECIDED)
+def _rate(rubric: Rubric, claim: Claim) -> tuple[float, float, str]:
+    """Return the score of a claim, its value on the judge's scale, and its label.
+
+    Backed claims pass, the others stay below the threshold: they are rounded away from it.
+    """
+    scale = rubric.scale
+    is_backed = claim.finding == "backed"
+    share = 1.0 if is_backed else min(BELOW * rubric.threshold, HIGHEST_UNDECIDED)
     # Cut, not rounded: .499 would become .5, and pass.
-    score = math.floor(round(score * 100, DIGITS)) / 100
-    return max(score, rubric.threshold) if claim.finding == "backed" else score
-
-
-def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
-    """Return the value of a claim on the judge's scale and its label, rounded away from the threshold."""
-    scale, score, is_backed = rubric.scale, _score_of(rubric, claim), claim.finding == "backed"
+    score = math.floor(round(claim.score * share * 100, DIGITS)) / 100
+    if is_backed:
+        score = max(score, rubric.threshold)
     ranked_labels: list[tuple[bool, float, float, str]] = []
     for label, choice in scale.choices.items():
         if choice is not None:
@@ -221,7 +220,7 @@ def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
             ranked_labels.append((is_on_wrong_side, abs(choice - score), choice, label))
     if ranked_labels:
         *_, choice, label = min(ranked_labels)
-        return choice, label
+        return score, choice, label
     value = round(scale.worst + score * (scale.best - scale.worst), DIGITS)
     # Away from the threshold: up on a rising scale if it is supported.
     step = 1 if is_backed is (scale.best > scale.worst) else -1
@@ -229,7 +228,7 @@ def _value_of(rubric: Rubric, claim: Claim) -> tuple[float, str]:
         value = float(math.ceil(value) if step > 0 else math.floor(value))
     while value in rubric.not_applicable:  # which would leave a claim unjudged
         value += step
-    return value, ""
+    return score, value, ""
 
 
 def _shares_of(rubric: Rubric, value: float, score: float) -> str:
