@@ -148,10 +148,11 @@ def _rate_sentences(request: Request, claims: Sequence[Claim]) -> Reading:
     parts: list[PartReading] = []
     whole = 1.0
     for claim in claims:
-        score, value, label = 1.0, None, rubric.scale.without_score or ""
+        value: float | None = None
+        label = rubric.scale.without_score or ""
         if claim.finding != "claims nothing":
             score, value, label = _rate(rubric, claim)
-        whole = min(whole, score)
+            whole = min(whole, score)
         quotes = tuple(source.text for source in claim.sources)
         places = [(source.document, source.start) for source in claim.sources]
         sources = tuple(numbers[place] for place in places if place in numbers)
@@ -163,14 +164,15 @@ def _rate_sentences(request: Request, claims: Sequence[Claim]) -> Reading:
 def _rate_response(rubric: Rubric, claims: Sequence[Claim]) -> Reading:
     """Rate a response as a whole: like the sentence with the lowest score."""
     ratings = [_rate(rubric, claim) for claim in claims if claim.finding != "claims nothing"]
-    without_claims = _rate(rubric, Claim("", "backed", STATES_NOTHING))
-    value: float | None
-    score, value, label = min(ratings, default=without_claims)
-    shares = _shares_of(rubric, value, score)
+    value: float | None = None
+    label = rubric.scale.without_score or ""
+    shares = ""
     if not ratings and rubric.not_applicable:
-        value, shares = rubric.not_applicable[0], ""
-    if not ratings and rubric.scale.without_score is not None:
-        value, label = None, rubric.scale.without_score
+        value = rubric.not_applicable[0]
+    elif ratings or rubric.scale.without_score is None:
+        without_claims = _rate(rubric, Claim("", "backed", STATES_NOTHING))
+        score, value, label = min(ratings, default=without_claims)
+        shares = _shares_of(rubric, value, score)
     level = label_of(value, rubric.levels) or ""
     return Reading(value, _reason_of(claims), level=level, label=label, shares=shares)
 

@@ -69,15 +69,15 @@ class NumberedLines(PlacedFormat):
         spans = _spans_of_lines(reader)
         texts = [reader.text[slice(*span)] for span in spans]
         lines = [_find_line(reader.text, span) for span in spans]
-        start = 0
-        while start < len(lines) and lines[start] is None:
+        start, end = 0, len(lines)
+        while start < end and lines[start] is None:
             start += 1
         _check_ahead(reader, texts, start, self.n_fields)
         if any(map(FENCE.fullmatch, texts[:start])) and FENCE.fullmatch(texts[-1]):
-            lines.pop()
+            end -= 1
         places: list[Place] = []
         texts_by_label: dict[str, str] = {}
-        for text, line in zip(texts[start:], lines[start:], strict=False):
+        for text, line in zip(texts[start:end], lines[start:end], strict=True):
             if line is not None and texts_by_label.get(line.label) == text.strip():
                 continue
             if line is None or (places and _rank(line) <= _rank(places[-1])):
@@ -117,13 +117,14 @@ def _check_ahead(reader: Reader, texts: Sequence[str], start: int, n_fields: int
     """
     has_verdict = start < len(texts)
     for text, next_text in zip_longest(texts[:start], texts[1:start], fillvalue=""):
+        is_above_dashes = DASHES.fullmatch(next_text) is not None
+        if "|" in text and any(map(str.isdigit, text)) and not is_above_dashes:
+            raise reader.make_error("ambiguous", text)
         columns = text.strip().casefold().removeprefix("|").removesuffix("|").split("|")
-        is_head = DASHES.fullmatch(next_text) is not None
-        is_odd = "|" in text and any(map(str.isdigit, text)) and not is_head
-        # Anything else with one column is prose, or the token of a template.
-        if has_verdict and len(columns) > 1 and (is_head or any("score" in column for column in columns)):
-            is_odd = is_odd or len(columns) != n_fields or "score" in "".join(columns[:-1])
-        if is_odd:
+        # Anything else, or with one column, is prose or the token of a template.
+        is_head = len(columns) > 1 and (is_above_dashes or any("score" in column for column in columns))
+        is_score_last = "score" not in "".join(columns[:-1])
+        if has_verdict and is_head and not (len(columns) == n_fields and is_score_last):
             raise reader.make_error("ambiguous", text)
 
 
